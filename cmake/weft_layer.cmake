@@ -1,0 +1,16 @@
+# weft_layer(name FOLDER folder BELOW ... LIBRARIES ...)
+#
+# One folder of src/ is one layer and one target. BELOW names the layers it may use; nothing else is on its link line, so a
+# unit test that links one layer fails to link when that layer reaches upward. The include direction is checked by the lint test.
+function(weft_layer name)
+  cmake_parse_arguments(L "" "FOLDER" "BELOW;LIBRARIES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${L_FOLDER}/*.cpp)
+  add_library(weft_${name} STATIC ${sources})
+  target_include_directories(weft_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+  target_link_libraries(weft_${name} PRIVATE weft_options PUBLIC Threads::Threads ${L_LIBRARIES})
+  foreach(layer IN LISTS L_BELOW)
+    target_link_libraries(weft_${name} PUBLIC weft_${layer})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY WEFT_LAYERS weft_${name})
+endfunction()
