@@ -5,6 +5,10 @@
 function(weft_layer name)
   cmake_parse_arguments(L "" "FOLDER" "BELOW;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${L_FOLDER}/*.cpp)
+  if(NOT sources)  # a layer that is headers only
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp "")
+    set(sources ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  endif()
   add_library(weft_${name} STATIC ${sources})
   target_include_directories(weft_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)

@@ -20,8 +20,8 @@ using byte_view = std::span<const std::byte>;
 using byte_buffer = std::vector<std::byte>;
 
 template <typename T>
+  requires std::is_trivially_copyable_v<T>
 byte_view bytes_of(const T& value) {
-  static_assert(std::is_trivially_copyable_v<T>);
   return std::as_bytes(std::span<const T, 1>(&value, 1));
 }
 

@@ -1,0 +1,151 @@
+#include "fabric/word_queue.h"
+
+#include <bit>
+#include <mutex>
+#include <new>
+
+namespace weft::fabric {
+
+namespace {
+
+constexpr base::nanoseconds gap_patience = 200 * base::millisecond;
+
+std::size_t blocks_for(std::size_t bound) noexcept {
+  const std::size_t blocks = (bound + word_queue::slots_a_buffer - 1) / word_queue::slots_a_buffer;
+  return std::bit_ceil(blocks < 2 ? std::size_t{2} : blocks);
+}
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t whole_pages(std::size_t n) { return (n + page - 1) / page * page; }
+
+// Header, then the directory, then the free list's links, then the buffers.
+std::size_t links_offset(std::size_t blocks) noexcept { return sizeof(word_queue) + blocks * sizeof(std::uint64_t); }
+std::size_t buffers_offset(std::size_t blocks) noexcept { return whole_pages(links_offset(blocks) + blocks * sizeof(std::uint32_t)); }
+
+}  // namespace
+
+std::size_t word_queue::footprint(std::size_t bound) noexcept {
+  const std::size_t blocks = blocks_for(bound);
+  return buffers_offset(blocks) + blocks * sizeof(buffer);
+}
+
+word_queue* word_queue::create(std::byte* at, std::size_t bound) noexcept {
+  auto* q = new (at) word_queue();
+  q->gap_ticket_ = ~std::uint64_t{0};
+  q->blocks_ = blocks_for(bound);
+  for (std::uint64_t b = 0; b < q->blocks_; ++b) q->directory()[b].store(pack(b, 0), std::memory_order_relaxed);
+  return q;
+}
+
+std::atomic<std::uint64_t>* word_queue::directory() noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1); }
+
+std::atomic<std::uint32_t>* word_queue::links() noexcept {
+  return reinterpret_cast<std::atomic<std::uint32_t>*>(reinterpret_cast<std::byte*>(this) + links_offset(blocks_));
+}
+
+word_queue::buffer& word_queue::buffer_at(std::uint32_t number) noexcept {
+  return reinterpret_cast<buffer*>(reinterpret_cast<std::byte*>(this) + buffers_offset(blocks_))[number - 1];
+}
+
+// There are as many buffers as directory entries, so whoever owns an entry finds a buffer, if need be after a moment: a racing
+// producer may hold one that it is about to return.
+std::uint32_t word_queue::take_buffer() noexcept {
+  while (true) {
+    std::uint64_t top = free_.load(std::memory_order_acquire);  // pairs with the release in return_buffer: the link is visible
+    while (number_of(top) != 0) {
+      const auto next = links()[number_of(top) - 1].load(std::memory_order_relaxed);
+      if (free_.compare_exchange_weak(top, pack(label_of(top) + 1u, next), std::memory_order_acquire)) return number_of(top);
+    }
+    if (fresh_.load(std::memory_order_relaxed) < blocks_) {
+      const std::uint32_t number = fresh_.fetch_add(1, std::memory_order_relaxed);
+      if (number < blocks_) return number + 1;
+    }
+    os::pause();
+  }
+}
+
+void word_queue::return_buffer(std::uint32_t number) noexcept {
+  std::uint64_t top = free_.load(std::memory_order_relaxed);
+  do {
+    links()[number - 1].store(number_of(top), std::memory_order_relaxed);
+  } while (!free_.compare_exchange_weak(top, pack(label_of(top), number), std::memory_order_release, std::memory_order_relaxed));
+}
+
+word_queue::buffer& word_queue::block_for_producer(std::uint64_t block) noexcept {
+  auto& entry = directory()[block & (blocks_ - 1)];
+  for (unsigned turn = 0;; ++turn) {
+    std::uint64_t seen = entry.load(std::memory_order_acquire);  // pairs with the release of whoever linked the buffer
+    if (label_of(seen) != static_cast<std::uint32_t>(block)) {   // an older block lives here: the bound
+      at_bound_.store(1, std::memory_order_relaxed);
+      if (turn < 128)
+        os::pause();
+      else
+        ::sched_yield();
+      continue;
+    }
+    if (number_of(seen) != 0) return buffer_at(number_of(seen));
+    const std::uint32_t fresh = take_buffer();
+    if (entry.compare_exchange_strong(seen, pack(block, fresh), std::memory_order_acq_rel)) return buffer_at(fresh);
+    return_buffer(fresh);
+  }
+}
+
+void word_queue::enqueue(std::span<const word> values) noexcept {
+  // Relaxed: the ticket orders nothing by itself; the stamp publishes the word.
+  std::uint64_t ticket = tail_.fetch_add(values.size(), std::memory_order_relaxed);
+  while (!values.empty()) {
+    buffer& b = block_for_producer(ticket / slots_a_buffer);
+    for (std::size_t i = ticket % slots_a_buffer; i < slots_a_buffer && !values.empty(); ++i, ++ticket) {
+      b.slots[i].value = values.front();
+      b.slots[i].stamp.store(ticket + 1, std::memory_order_release);  // pairs with the acquire in dequeue
+      values = values.subspan(1);
+    }
+  }
+}
+
+bool word_queue::has_room(std::size_t count) const noexcept {
+  const auto head = head_.load(std::memory_order_relaxed), tail = tail_.load(std::memory_order_relaxed);
+  // A block is given back whole, so up to one block of taken words still counts as used.
+  return tail - head + count + slots_a_buffer <= bound();
+}
+
+bool word_queue::empty() const noexcept {
+  return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_relaxed);
+}
+
+// Called with consumers_ held, for the ticket at the head whose word has not arrived.
+bool word_queue::gap_is_abandoned(std::uint64_t ticket) noexcept {
+  if (tail_.load(std::memory_order_relaxed) <= ticket) return false;
+  const auto now = base::now();
+  if (gap_ticket_ != ticket) {
+    gap_ticket_ = ticket;
+    gap_since_ = now;
+  }
+  return now - gap_since_ > gap_patience;
+}
+
+std::size_t word_queue::dequeue(std::span<word> into, bool abandon_gaps) noexcept {
+  std::scoped_lock taking(consumers_);
+  std::uint64_t head = head_.load(std::memory_order_relaxed);
+  std::size_t taken = 0;
+  while (taken < into.size()) {
+    const std::uint64_t block = head / slots_a_buffer;
+    auto& entry = directory()[block & (blocks_ - 1)];
+    const std::uint64_t seen = entry.load(std::memory_order_acquire);
+    const bool linked = label_of(seen) == static_cast<std::uint32_t>(block) && number_of(seen) != 0;
+    slot* s = linked ? &buffer_at(number_of(seen)).slots[head % slots_a_buffer] : nullptr;
+    if (s && s->stamp.load(std::memory_order_acquire) == head + 1)
+      into[taken++] = s->value;
+    else if (!s || !abandon_gaps || !gap_is_abandoned(head))
+      break;
+    if (++head % slots_a_buffer == 0) {
+      // Release: a producer that finds the entry free must not be overtaken by our reads of the buffer.
+      entry.store(pack(block + blocks_, 0), std::memory_order_release);
+      return_buffer(number_of(seen));
+    }
+  }
+  head_.store(head, std::memory_order_relaxed);
+  return taken;
+}
+
+}  // namespace weft::fabric

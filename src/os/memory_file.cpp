@@ -1,0 +1,47 @@
+#include "os/memory_file.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+namespace weft::os {
+
+unique_fd::~unique_fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+mapping::~mapping() {
+  if (base_) ::munmap(base_, size_);
+}
+
+std::size_t round_to_pages(std::size_t size) noexcept {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return (size + page - 1) / page * page;
+}
+
+result<unique_fd> create_memory_file(const std::string& name, std::size_t size) {
+  unique_fd fd(::memfd_create(name.c_str(), MFD_CLOEXEC));
+  if (!fd) return base::system_failure("cannot create a memory file (memfd_create)", errno);
+  if (::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
+    return base::system_failure(base::format("cannot size a memory file to %zu bytes", size), errno);
+  return fd;
+}
+
+result<unique_fd> open_descriptor_of(pid_t pid, int fd, bool writable) {
+  const std::string path = base::format("/proc/%d/fd/%d", pid, fd);
+  unique_fd opened(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+  if (!opened) return base::system_failure("cannot open " + path + " of another node on this host", errno);
+  return opened;
+}
+
+result<mapping> map_file(int fd, std::uint64_t offset, std::size_t size, bool writable) {
+  void* at = ::mmap(nullptr, size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset));
+  if (at == MAP_FAILED) return base::system_failure(base::format("cannot map %zu bytes", size), errno);
+  return mapping(static_cast<std::byte*>(at), size);
+}
+
+}  // namespace weft::os

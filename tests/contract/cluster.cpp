@@ -1,0 +1,131 @@
+#include "contract/cluster.h"
+
+#include <csignal>
+#include <cstdlib>
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/fabrics.h"
+
+namespace weft::test {
+
+namespace {
+
+constexpr auto patience = std::chrono::seconds(20);
+constexpr int overall_seconds = 90;
+
+void run_node(const setup& what, node_id self, const body& run, meeting& where) {
+  auto made = runtime::make_fabric(what.fabric, options_for(what, self));
+  ASSERT_TRUE(made.ok()) << made.sentence();
+  auto& port = **made;
+  port.patience(patience);
+  auto card = port.open();
+  ASSERT_TRUE(card.ok()) << card.sentence();
+  const auto cards = where.gather_bytes(self, *card);
+  auto connected = port.connect(cards);
+  ASSERT_TRUE(connected.ok()) << connected.sentence();
+  where.barrier();
+  run(port, where);
+  where.barrier();  // nobody leaves while others may still need its service
+  port.close();
+}
+
+}  // namespace
+
+std::string setup::label() const {
+  std::string text = fabric;
+  for (const auto& part : {provider, impair})
+    if (!part.empty()) text += "_" + part;
+  for (char& c : text)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return text + "_" + std::to_string(nodes) + (nodes == 1 ? "_node" : "_nodes");
+}
+
+meeting* meeting::create(node_id nodes) {
+  void* at = ::mmap(nullptr, sizeof(meeting) + nodes * note_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto* m = new (at) meeting();
+  m->nodes_ = nodes;
+  m->expected_ = nodes;
+  return m;
+}
+
+void meeting::destroy(meeting* m) { ::munmap(m, sizeof(meeting) + m->nodes_ * note_bytes); }
+
+void meeting::arrive_if_complete() {
+  if (arrived_.load() < expected_.load()) return;
+  arrived_.store(0);
+  generation_.fetch_add(1);
+  os::futex_wake(generation_, INT32_MAX);
+}
+
+void meeting::barrier() {
+  const std::uint32_t g = generation_.load();
+  if (arrived_.fetch_add(1) + 1 >= expected_.load()) {
+    arrive_if_complete();
+    return;
+  }
+  while (generation_.load() == g) os::futex_wait(generation_, g, base::second);
+}
+
+std::vector<base::byte_buffer> meeting::gather_bytes(node_id self, base::byte_view mine) {
+  if (mine.size() + sizeof(std::uint32_t) > note_bytes) std::abort();
+  std::byte* slot = notes() + self * note_bytes;
+  base::store(slot, static_cast<std::uint32_t>(mine.size()));
+  std::memcpy(slot + sizeof(std::uint32_t), mine.data(), mine.size());
+  barrier();
+  std::vector<base::byte_buffer> all;
+  for (node_id n = 0; n < nodes_; ++n) {
+    const std::byte* from = notes() + n * note_bytes;
+    all.emplace_back(from + 4, from + 4 + base::load<std::uint32_t>(from));
+  }
+  barrier();
+  return all;
+}
+
+fabric::fabric_options options_for(const setup& what, node_id self) {
+  fabric::fabric_options o;
+  o.self = self;
+  o.nodes = what.nodes;
+  o.nodes_on_host = what.nodes;
+  o.group = 0x7765667400000001u + static_cast<std::uint64_t>(::getppid());
+  for (std::size_t i = 0; i < o.key.size(); ++i) o.key[i] = static_cast<std::byte>(i * 17 + 3);
+  o.provider = what.provider;
+  o.impair = what.impair;
+  return o;
+}
+
+void run_on_nodes(const setup& what, const body& run, const std::set<node_id>& lost) {
+  meeting* where = meeting::create(what.nodes);
+  std::vector<pid_t> children;
+  for (node_id self = 0; self < what.nodes; ++self) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::alarm(overall_seconds);  // a node that hangs ends itself
+      run_node(what, self, run, *where);
+      std::fflush(nullptr);
+      ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+    }
+    children.push_back(child);
+  }
+  bool ended_all = false;
+  for (std::size_t left = children.size(); left > 0; --left) {
+    int how = 0;
+    const pid_t child = ::wait(&how);
+    const auto node = static_cast<node_id>(std::find(children.begin(), children.end(), child) - children.begin());
+    if ((WIFEXITED(how) && WEXITSTATUS(how) == 0) || lost.contains(node)) continue;
+    if (!ended_all)
+      ADD_FAILURE() << "node " << node << (WIFSIGNALED(how) ? " was ended by signal " : " ended with status ")
+                    << (WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
+    if (!ended_all)  // the others may wait for it for ever
+      for (pid_t other : children)
+        if (other != child) ::kill(other, SIGKILL);
+    ended_all = true;
+  }
+  meeting::destroy(where);
+}
+
+}  // namespace weft::test

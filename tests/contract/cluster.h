@@ -1,0 +1,79 @@
+// A small job for tests: forks one process a node, brings the fabric up in each, runs a body there, and fails the test when a node
+// fails an expectation, crashes, or does not end in time. The nodes meet through a page of shared memory, not through the fabric
+// under test.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+#include "fabric/fabric.h"
+#include "os/futex.h"
+
+namespace weft::test {
+
+struct setup {
+  std::string fabric;
+  std::string provider;  // of ofi
+  std::string impair;    // of udp
+  node_id nodes = 2;
+
+  std::string label() const;  // usable in a test's name
+  friend void PrintTo(const setup& s, std::ostream* out) { *out << s.label(); }
+};
+
+// Where the nodes of a test meet: a barrier, and a table that each can write a few KiB into.
+class meeting {
+ public:
+  static constexpr std::size_t note_bytes = 8192;
+
+  static meeting* create(node_id nodes);
+  static void destroy(meeting* m);
+
+  void barrier();
+  // Without this node: for tests in which nodes are lost.
+  void leave() { expected_.fetch_sub(1); arrive_if_complete(); }
+
+  // Collective: everybody's value, by node.
+  template <typename T>
+  std::vector<T> gather(node_id self, const T& mine) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= note_bytes);
+    std::memcpy(notes() + self * note_bytes, &mine, sizeof mine);
+    barrier();
+    std::vector<T> all(nodes_);
+    for (node_id n = 0; n < nodes_; ++n) std::memcpy(&all[n], notes() + n * note_bytes, sizeof(T));
+    barrier();
+    return all;
+  }
+  std::vector<base::byte_buffer> gather_bytes(node_id self, base::byte_view mine);
+
+  // A word of scratch that all nodes share.
+  std::atomic<std::uint64_t>& word(std::size_t i) { return words_[i]; }
+
+ private:
+  std::byte* notes() { return reinterpret_cast<std::byte*>(this + 1); }
+  void arrive_if_complete();
+
+  node_id nodes_;
+  std::atomic<std::uint32_t> expected_;
+  std::atomic<std::uint32_t> arrived_;
+  os::futex_word generation_;
+  std::atomic<std::uint64_t> words_[64];
+};
+
+using body = std::function<void(fabric::fabric& port, meeting& where)>;
+
+// `lost` are nodes whose end, however it comes, is part of the test.
+void run_on_nodes(const setup& what, const body& run, const std::set<node_id>& lost = {});
+
+// Whether the fabric can be had here (libfabric installed, say); a test that cannot run must say so loudly rather than pass.
+fabric::fabric_options options_for(const setup& what, node_id self);
+
+}  // namespace weft::test
