@@ -27,13 +27,16 @@ bool driver::take_role() noexcept {
 }
 
 void driver::release_role() noexcept {
-  // From arm() on, peers ring the communication thread. What arrived before that and after our last look is found by pending().
+  // From arm() on, peers ring the communication thread. What a bell was rung for before that, while we were awake, is looked at once
+  // more: unfinished work now, arrivals after the role is free.
   do {
     what_.arm(sleeper::communication);
+    if (what_.unfinished()) turn();
     role_.store(false);  // sequentially consistent: before the look at followers_
     if (followers_.load() != 0) wake_followers();
-    if (!what_.pending()) return;
-  } while (take_role() && (turn(), true));
+    if (!what_.pending() || !take_role()) return;
+    turn();
+  } while (true);
 }
 
 void driver::wake_followers() noexcept {

@@ -28,8 +28,12 @@ class driven {
   // Does what there is to do; whether there was anything. Only the driver calls it.
   virtual bool drive_once() = 0;
 
-  // Whether something has arrived that nobody has looked at.
+  // Whether something has arrived that nobody has looked at, or a bell has rung since arm(). Asked by a thread that has just let go
+  // of the role.
   virtual bool pending() = 0;
+
+  // Whether there is work left that waits for room or for a bell. Only the driver asks, before it lets go of the role.
+  virtual bool unfinished() = 0;
 
   // `who` is about to sleep for this node, or is awake again. A transport whose peers ring a bell tells them here.
   virtual void arm(sleeper who) = 0;

@@ -101,6 +101,9 @@ class message_port : public fabric, protected driven {
 
   static word perform(std::byte* at, atomic_kind kind, word a, word b);
 
+  // Sends, whatever it takes: for a transport's own handlers and questions.
+  status post(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload = {});
+
   // Waits for something that `node` must do; its failure ends the wait.
   status wait_for(node_id node, condition until, const char* what);
   bool any_failed() const noexcept { return any_failed_.load(std::memory_order_relaxed); }
@@ -135,6 +138,10 @@ class message_port : public fabric, protected driven {
   static constexpr std::size_t most_local = 1024;
 
   bool drive_once() final;
+  bool unfinished() final {
+    return local_size_.load(std::memory_order_relaxed) + backlog_size_.load(std::memory_order_relaxed) > 0 ||
+           stalled_.load(std::memory_order_relaxed);
+  }
   bool flush_backlog();
   bool deliver_local();
   bool finish_stalled();
@@ -152,7 +159,6 @@ class message_port : public fabric, protected driven {
   void refuse(node_id node, word token, const status& why);
   void remember_failure(node_id source, status why);
 
-  status post(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload = {});
   status hold(std::deque<held_message>& where, node_id node, lane l, handler_id id, std::span<const word> words, bytes payload);
   status post_to_self(lane l, handler_id id, std::span<const word> words, bytes payload);
 

@@ -34,6 +34,7 @@ class window_table {
     }
     explicit operator bool() const noexcept { return entry_ != nullptr; }
     std::byte* base() const noexcept { return entry_->where.base; }
+    bool covers(std::uint64_t offset, std::size_t size) const noexcept;
     status failure() { return std::move(failure_); }
 
    private:
@@ -72,6 +73,10 @@ std::uint64_t new_capability();
 // Whether [offset, offset + size) lies in [0, limit), without overflow.
 constexpr bool inside(std::uint64_t offset, std::size_t size, std::uint64_t limit) noexcept {
   return offset <= limit && size <= limit - offset;
+}
+
+inline bool window_table::access::covers(std::uint64_t offset, std::size_t size) const noexcept {
+  return inside(offset, size, entry_->where.size);
 }
 
 }  // namespace weft::fabric

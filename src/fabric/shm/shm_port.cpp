@@ -361,9 +361,13 @@ bool shm_port::poll_transport() {
   return any;
 }
 
+// Rung since arm(): the communication thread may have come while the role was still taken, and gone back to sleep.
 bool shm_port::pending() {
+  if (block_->asleep.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(sleeper::communication)) return true;
+  const bool welcome = requests_welcome();
   for (node_id node = 0; node < nodes(); ++node)
-    if (node != self() && (!peers_[node].in[0].empty() || !peers_[node].in[1].empty())) return true;
+    for (auto l : {lane::request, lane::reply})
+      if (node != self() && (welcome || l == lane::reply) && !peers_[node].in[static_cast<std::size_t>(l)].empty()) return true;
   return false;
 }
 

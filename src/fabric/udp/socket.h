@@ -1,0 +1,80 @@
+// A datagram socket as the udp fabric uses it: batches in as few system calls as the kernel allows.
+//
+// Small datagrams of equal size to one destination leave in one call (UDP_SEGMENT) and may arrive in one (UDP_GRO); datagrams that
+// fill a loopback packet go one by one, because that is fastest. Sending may be called by any thread with a `send_batch` of its own;
+// receiving by one at a time.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "fabric/udp/address.h"
+#include "os/memory_file.h"
+#include "weft/port.h"
+
+namespace weft::fabric::udp {
+
+class datagram_socket {
+ public:
+  // Bound to `port` (0: any) on loopback or on all addresses of the family.
+  static result<datagram_socket> open(std::uint8_t family, bool loopback, std::uint16_t port, std::size_t buffer_bytes);
+
+  std::uint16_t port() const { return port_; }
+  int descriptor() const { return fd_.get(); }
+  std::size_t receive_buffer() const { return receive_buffer_; }  // bytes that the kernel holds for us
+
+  // The largest UDP payload that reaches `to` unfragmented.
+  static std::size_t path_payload(const endpoint& to);
+
+  enum class outcome { sent, would_block, too_large, failed };
+
+  // One datagram, gathered.
+  outcome send(const endpoint& to, bytes head, bytes body);
+  // `data` is cut every `segment` bytes into datagrams; the last may be shorter. Falls back to one call each where the kernel cannot.
+  outcome send_segments(const endpoint& to, bytes data, std::size_t segment);
+
+  // Receives up to a few buffers without waiting, and calls take(datagram) for each datagram. How many there were.
+  template <typename F>
+  std::size_t receive(F&& take) {
+    const int got = receive_batch();
+    std::size_t datagrams = 0;
+    for (int i = 0; i < got; ++i) {
+      bytes all(buffers_[static_cast<std::size_t>(i)].get(), sizes_[static_cast<std::size_t>(i)]);
+      const std::size_t segment = segments_[static_cast<std::size_t>(i)] ? segments_[static_cast<std::size_t>(i)] : all.size();
+      while (!all.empty()) {
+        const std::size_t n = std::min(segment, all.size());
+        take(all.first(n));
+        all = all.subspan(n);
+        ++datagrams;
+      }
+    }
+    return datagrams;
+  }
+
+  std::uint64_t calls() const { return calls_; }  // receiving system calls; the receiver's
+
+  static constexpr std::size_t most_segments = 60;
+  static constexpr std::size_t most_batch = 60000;  // bytes of one segmented send
+
+ private:
+  static constexpr std::size_t buffers = 8;
+  static constexpr std::size_t buffer_bytes = 65536;
+
+  int receive_batch();
+
+  os::unique_fd fd_;
+  std::uint16_t port_ = 0;
+  std::size_t receive_buffer_ = 0;
+  bool can_segment_ = true;
+  bool large_ = false;  // what arrived last filled a buffer's worth: then one at a time stays in the cache
+  std::uint64_t calls_ = 0;
+  std::array<std::unique_ptr<std::byte[]>, buffers> buffers_;
+  std::array<std::size_t, buffers> sizes_{};
+  std::array<std::size_t, buffers> segments_{};
+};
+
+}  // namespace weft::fabric::udp
