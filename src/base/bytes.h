@@ -90,7 +90,10 @@ class writer {
     return put_bytes(bytes_of(value));
   }
   writer& put_bytes(byte_view b) {
-    out_.insert(out_.end(), b.begin(), b.end());
+    if (b.empty()) return *this;
+    const std::size_t at = out_.size();
+    out_.resize(at + b.size());
+    std::memcpy(out_.data() + at, b.data(), b.size());
     return *this;
   }
   writer& put_block(byte_view b) {

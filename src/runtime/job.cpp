@@ -1,0 +1,105 @@
+// The one place that wires bootstrap and fabric together, and the process-wide habits of a node.
+#include <weft/job.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include <unistd.h>
+
+#include "base/text.h"
+#include "runtime/bootstrap.h"
+#include "runtime/fabrics.h"
+
+namespace weft {
+
+namespace {
+
+constexpr base::nanoseconds start_limit = 60 * base::second;
+constexpr base::nanoseconds end_limit = INT64_MAX / 4;  // the launcher ends the wait for a node that will not come
+constexpr int failed_status = 70;
+
+std::terminate_handler previous_terminate = nullptr;
+
+// An error that nobody caught is one sentence, not a stack of them.
+[[noreturn]] void end_with_the_sentence() {
+  if (auto current = std::current_exception()) {
+    try {
+      std::rethrow_exception(current);
+    } catch (const error& e) {
+      std::fprintf(stderr, "weft: %s\n", e.what());
+      std::fflush(nullptr);
+      ::_exit(failed_status);
+    } catch (...) {
+    }
+  }
+  if (previous_terminate) previous_terminate();
+  std::abort();
+}
+
+std::string option(const runtime::identity& who, const char* name) {
+  const auto found = who.options.find(name);
+  return found == who.options.end() ? std::string() : found->second;
+}
+
+fabric::fabric_options fabric_options_of(const runtime::identity& who) {
+  fabric::fabric_options o;
+  o.self = who.self;
+  o.nodes = who.nodes;
+  o.group = who.group;
+  o.key = who.key;
+  o.one_host = who.hosts == 1;
+  o.nodes_on_host = static_cast<node_id>(std::count(who.host_of.begin(), who.host_of.end(), who.host));
+  o.lock_memory = !option(who, "lock-memory").empty();
+  o.impair = option(who, "impair");
+  o.first_port = static_cast<std::uint16_t>(base::parse_number(option(who, "port")).value_or(0));
+  o.interface = option(who, "interface");
+  o.provider = option(who, "provider");
+  return o;
+}
+
+std::string fabric_name_of(const runtime::identity& who) {
+  const auto chosen = option(who, "fabric");
+  return !chosen.empty() ? chosen : who.hosts == 1 ? "shm" : "udp";
+}
+
+}  // namespace
+
+struct job::state {
+  std::unique_ptr<runtime::bootstrap> boot;
+  std::unique_ptr<fabric::fabric> fabric;
+  int exceptions = std::uncaught_exceptions();
+};
+
+job::job(int, char**) : job() {}
+
+job::job() : state_(std::make_unique<state>()) {
+  if (std::get_terminate() != end_with_the_sentence) previous_terminate = std::set_terminate(end_with_the_sentence);
+  state_->boot = runtime::join_job().or_throw();
+  auto& boot = *state_->boot;
+  const auto& who = boot.who();
+  state_->fabric = runtime::make_fabric(fabric_name_of(who), fabric_options_of(who)).or_throw();
+  auto& fabric = *state_->fabric;
+  const auto card = fabric.open().or_throw();
+  fabric.on_unreachable([&boot](node_id node, const std::string& how) { boot.report(node, "is unreachable: " + how); });
+  const auto cards = boot.exchange(card, start_limit).or_throw();
+  fabric.connect(cards).or_throw();
+  boot.watch([&fabric](node_id node, const std::string& how) { fabric.mark_failed(node, how); });
+  boot.exchange({}, start_limit).or_throw();  // nobody starts before all can be reached
+}
+
+job::~job() {
+  if (std::uncaught_exceptions() == state_->exceptions) state_->boot->exchange({}, end_limit).failure().ignore();
+  state_->fabric->close();
+  state_->boot->leave().ignore();
+}
+
+node_id job::self() const noexcept { return state_->boot->who().self; }
+node_id job::nodes() const noexcept { return state_->boot->who().nodes; }
+std::size_t job::hosts() const noexcept { return state_->boot->who().hosts; }
+port& job::port() noexcept { return *state_->fabric; }
+std::string job::way() const { return state_->boot->way(); }
+
+std::vector<std::vector<std::byte>> job::exchange(bytes mine) { return state_->boot->exchange(mine, end_limit).or_throw(); }
+
+}  // namespace weft
