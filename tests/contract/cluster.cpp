@@ -24,7 +24,8 @@ void run_node(const setup& what, node_id self, const body& run, meeting& where) 
   port.patience(patience);
   auto card = port.open();
   ASSERT_TRUE(card.ok()) << card.sentence();
-  const auto cards = where.gather_bytes(self, *card);
+  auto cards = where.gather_bytes(self, *card);
+  if (what.edit_cards) what.edit_cards(self, cards);
   auto connected = port.connect(cards);
   ASSERT_TRUE(connected.ok()) << connected.sentence();
   where.barrier();
@@ -94,6 +95,7 @@ fabric::fabric_options options_for(const setup& what, node_id self) {
   for (std::size_t i = 0; i < o.key.size(); ++i) o.key[i] = static_cast<std::byte>(i * 17 + 3);
   o.provider = what.provider;
   o.impair = what.impair;
+  o.dead_after = 1500 * base::millisecond;  // tests that lose a node wait this long for it
   return o;
 }
 

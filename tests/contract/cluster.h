@@ -24,6 +24,7 @@ struct setup {
   std::string provider;  // of ofi
   std::string impair;    // of udp
   node_id nodes = 2;
+  std::function<void(node_id self, std::vector<base::byte_buffer>& cards)> edit_cards = {};  // what a node is told about the others
 
   std::string label() const;  // usable in a test's name
   friend void PrintTo(const setup& s, std::ostream* out) { *out << s.label(); }

@@ -10,13 +10,13 @@ namespace weft::test {
 inline std::vector<setup> fabrics_under_test() {
   std::vector<setup> all;
   for (node_id nodes : {1u, 2u, 4u, 8u}) {
-    all.push_back({"shm", "", "", nodes});
-    all.push_back({"udp", "", "", nodes});
-    all.push_back({"ofi", "tcp;ofi_rxm", "", nodes});
-    all.push_back({"ofi", "shm", "", nodes});
+    all.push_back({"shm", "", "", nodes, {}});
+    all.push_back({"udp", "", "", nodes, {}});
+    all.push_back({"ofi", "tcp;ofi_rxm", "", nodes, {}});
+    all.push_back({"ofi", "shm", "", nodes, {}});
     for (const char* impair : {"loss=1%", "loss=5%", "loss=20%", "dup=5%", "reorder=10%,jitter=200us", "corrupt=1%",
                                "loss=5%,dup=2%,reorder=5%,corrupt=1%"})
-      if (nodes > 1) all.push_back({"udp", "", impair, nodes});
+      if (nodes > 1) all.push_back({"udp", "", impair, nodes, {}});
   }
   return all;
 }

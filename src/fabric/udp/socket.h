@@ -45,12 +45,12 @@ class datagram_socket {
     for (int i = 0; i < got; ++i) {
       bytes all(buffers_[static_cast<std::size_t>(i)].get(), sizes_[static_cast<std::size_t>(i)]);
       const std::size_t segment = segments_[static_cast<std::size_t>(i)] ? segments_[static_cast<std::size_t>(i)] : all.size();
-      while (!all.empty()) {
+      do {  // an empty datagram is one, too
         const std::size_t n = std::min(segment, all.size());
         take(all.first(n));
         all = all.subspan(n);
         ++datagrams;
-      }
+      } while (!all.empty());
     }
     return datagrams;
   }

@@ -1,0 +1,40 @@
+# A thin front to CMake's presets. `make help` says what there is.
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+.DEFAULT_GOAL := help
+.PHONY: help setup build debug asan tsan demo test quick-test soak install clean
+
+help:
+	@echo 'make demo     install what is missing, build, and run a job of four nodes on this machine'
+	@echo 'make test     the same set-up, then all tests, with and without sanitizers'
+	@echo 'make build    the release build: build/bin/weft'
+	@echo 'make debug    build/debug;  make asan: build/asan;  make tsan: build/tsan'
+	@echo 'make soak     the deterministic tests for SOAK_MINUTES (60) minutes on all cores'
+	@echo 'make install  into PREFIX (/usr/local)'
+
+setup:
+	@scripts/setup
+
+build: setup
+	@cmake --preset release > build-release.log 2>&1 || { cat build-release.log; exit 1; }; rm -f build-release.log
+	@cmake --build --preset release -j $(JOBS)
+
+debug asan tsan: setup
+	@cmake --preset $@ > build-$@.log 2>&1 || { cat build-$@.log; exit 1; }; rm -f build-$@.log
+	@cmake --build --preset $@ -j $(JOBS)
+
+demo: build
+	@build/bin/weft run -n 4 build/bin/tour
+
+# The sanitizer builds run the part of the tests that is about memory and threads; see tests/CMakeLists.txt.
+test: build asan tsan
+	@scripts/run-tests
+
+soak: build
+	@scripts/soak $${SOAK_MINUTES:-60}
+
+install: build
+	cmake --install build --prefix $${PREFIX:-/usr/local}
+
+clean:
+	rm -rf build
