@@ -43,7 +43,7 @@ message_port::message_port(const fabric_options& options)
     : fabric(options.self, options.nodes),
       options_(options),
       driver_(*this, choose_spin_policy(options)),
-      handlers_(most_handlers),
+      handlers_(std::make_unique<std::atomic<const handler*>[]>(most_handlers)),
       deferred_(options.nodes),
       failures_(options.nodes),
       failed_(std::make_unique<std::atomic<bool>[]>(options.nodes)),
@@ -402,7 +402,12 @@ result<std::size_t> message_port::dequeue(const queue& q, std::span<word> into) 
 
 // --- messages ---------------------------------------------------------------------------------------------------------------------
 
-void message_port::on(handler_id id, handler h) { handlers_.at(id) = std::move(h); }
+void message_port::on(handler_id id, handler h) {
+  if (id >= most_handlers) return;  // a send to it is refused, so nobody will call it
+  std::scoped_lock lock(handlers_lock_);
+  handler_list_.push_back(std::move(h));
+  handlers_[id].store(&handler_list_.back(), std::memory_order_release);  // pairs with the acquire in dispatch
+}
 
 status message_port::send(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   if (auto fine = check_message(node, l, id, words, payload); !fine) return fine;
@@ -475,10 +480,10 @@ bool message_port::handling() const noexcept { return handling_now == this; }
 
 void message_port::dispatch(node_id source, lane l, handler_id id, std::span<const word> words, bytes payload) {
   count(counter::handled);
-  if (id >= handlers_.size() || !handlers_[id])
-    return remember_failure(source, {errc::invalid_argument, base::format("node %u: no handler %u is registered here", self(), id)});
+  const handler* h = id < most_handlers ? handlers_[id].load(std::memory_order_acquire) : nullptr;
+  if (!h) return remember_failure(source, {errc::invalid_argument, base::format("node %u: no handler %u is registered here", self(), id)});
   handling_now = this;
-  handlers_[id](message{*this, source, l, words, payload});
+  (*h)(message{*this, source, l, words, payload});
   handling_now = nullptr;
 }
 

@@ -168,7 +168,10 @@ class message_port : public fabric, protected driven {
   bool ask_piece(word token, bool may_wait);
 
   mutable base::counters<static_cast<std::size_t>(counter::all)> counters_;
-  std::vector<handler> handlers_;
+  // Handlers may be registered while the driver runs: the list keeps them alive, the table publishes them.
+  std::mutex handlers_lock_;           // guards handler_list_
+  std::deque<handler> handler_list_;
+  std::unique_ptr<std::atomic<const handler*>[]> handlers_;
   reply_table replies_;
 
   mutable std::mutex held_lock_;       // guards backlog_, backlog_bytes_ and local_

@@ -11,14 +11,14 @@ namespace weft::fabric {
 
 void message_port::register_own_handlers() {
   auto serve = [this](handler_id id, std::size_t words, void (message_port::*how)(const message&)) {
-    handlers_[id] = [this, id, words, how](const message& m) {
+    message_port::on(id, [this, id, words, how](const message& m) {
       if (m.words.size() == words)
         (this->*how)(m);
       else
         remember_failure(m.source, {errc::invalid_argument, base::format("node %u: malformed message %u", self(), id)});
-    };
+    });
   };
-  handlers_[own::nudge] = [](const message&) {};  // its arrival is all there is to it
+  message_port::on(own::nudge, [](const message&) {});  // its arrival is all there is to it
   serve(own::put, 3, &message_port::serve_put);
   serve(own::put_runs, 3, &message_port::serve_put_runs);
   serve(own::get, 6, &message_port::serve_get);

@@ -34,6 +34,12 @@ class port_contract : public ::testing::TestWithParam<setup> {
     ASSERT_TRUE(outcome_.ok()) << outcome_.sentence(); \
   } while (false)
 
+// Handlers refer to what is on the body's stack: nobody leaves it while others may still send. To be declared after all of that.
+struct leave_together {
+  meeting& where;
+  ~leave_together() { where.barrier(); }
+};
+
 // A window of `size` bytes on every node.
 struct windows {
   memory mine;
@@ -107,6 +113,7 @@ TEST_P(port_contract, a_put_is_seen_before_what_was_issued_after_it) {
       ++messages;
     });
     where.barrier();
+    leave_together at_the_end{where};
     const node_id to = (port.self() + 1) % port.nodes();
     for (word i = 1; i <= static_cast<word>(turns); ++i) {
       OK(port.put(to, w.all[to], port.self() * 4096, bytes_of(i)));
@@ -310,6 +317,7 @@ TEST_P(port_contract, messages_arrive_once_whole_and_in_order_on_each_lane) {
       ++arrived;
     });
     where.barrier();
+    leave_together at_the_end{where};
     const std::size_t sizes[] = {0, 1, 8, 55, 56, 57, 200, 1400, 4096, 30000, most_payload};
     base::random r(port.self());
     for (int i = 0; i < turns; ++i)
@@ -340,6 +348,7 @@ TEST_P(port_contract, replies_move_however_many_requests_there_are) {
       if (m.payload.size() == large.size()) ++answers;
     });
     where.barrier();
+    leave_together at_the_end{where};
     for (int i = 0; i < turns; ++i)
       for (node_id to = 0; to < port.nodes(); ++to) OK(port.send(to, lane::request, h_ask, {}, bytes(large).first(1000)));
     OK(port.wait([&] { return answers == turns * static_cast<int>(port.nodes()); }, 30s));
@@ -365,6 +374,7 @@ TEST_P(port_contract, a_handler_that_would_wait_is_refused) {
       ++handled;
     });
     where.barrier();
+    leave_together at_the_end{where};
     const node_id to = (port.self() + 1) % port.nodes();
     OK(port.send(to, lane::request, h_probe, {}));
     OK(port.wait([&] { return handled == 1; }, 20s));
@@ -377,6 +387,7 @@ TEST_P(port_contract, multicast_reaches_everybody) {
     std::atomic<int> heard{0};
     port.on(h_take, [&](const message&) { ++heard; });
     where.barrier();
+    leave_together at_the_end{where};
     std::vector<window_at> targets;
     std::vector<node_id> everybody;
     for (node_id n = 0; n < port.nodes(); ++n) {
@@ -485,6 +496,7 @@ TEST_P(port_contract, many_threads_of_a_node_may_use_the_port_at_once) {
     port.on(h_ask, [&](const message& m) { m.at.send(m.source, lane::reply, h_answer, m.words).ignore(); });
     port.on(h_answer, [&](const message&) { ++answers; });
     where.barrier();
+    leave_together at_the_end{where};
     std::vector<std::thread> pool;
     for (std::size_t t = 0; t < threads; ++t)
       pool.emplace_back([&, t] {
@@ -518,6 +530,7 @@ TEST_P(port_contract, a_node_that_computes_still_serves_the_others) {
     port.on(h_answer, [&](const message&) { ++answered; });
     where.word(0) = 0;
     where.barrier();
+    leave_together at_the_end{where};
     if (port.self() == 0) {
       while (where.word(0) + 1 < port.nodes()) {  // computes, without a call into weft, until the others are done
       }

@@ -12,7 +12,8 @@
 // `wanted` and looks once more; the consumer looks at `wanted` each time it has told its progress, and rings the producer's bell.
 // Between the store and the look each has a full fence, so one sees the other.
 //
-// The producer's side is used by one thread at a time (its owner locks), the consumer's by the driver.
+// The producer's side is used by one thread at a time (its owner locks), the consumer's by the driver; anybody may ask empty(), and
+// gets an answer about a recent position.
 #pragma once
 
 #include <atomic>
@@ -102,38 +103,43 @@ class ring_consumer {
  public:
   void attach(ring* r) noexcept { ring_ = r; }
 
-  bool empty() const noexcept { return ring_->lines[position_ % ring_lines].header.load(std::memory_order_acquire) == 0; }
+  bool empty() const noexcept {
+    return ring_->lines[position_.load(std::memory_order_relaxed) % ring_lines].header.load(std::memory_order_relaxed) == 0;
+  }
 
   // Calls take(handler, words, payload) with the next message, in place; false when there is none. Calls freed() when a producer
   // waits for the room that was made.
   template <typename F, typename G>
   bool read(F&& take, G&& freed) {
-    std::uint64_t h = ring_->lines[position_ % ring_lines].header.load(std::memory_order_acquire);
+    std::uint64_t position = position_.load(std::memory_order_relaxed);  // our own
+    std::uint64_t h = ring_->lines[position % ring_lines].header.load(std::memory_order_acquire);
     if (h == 0) return false;
     if (h & header::filler) {
-      position_ += ring_lines - position_ % ring_lines;
+      position += ring_lines - position % ring_lines;
+      position_.store(position, std::memory_order_relaxed);
       h = ring_->lines[0].header.load(std::memory_order_acquire);
       if (h == 0) return false;
     }
-    const std::byte* body = ring_->lines[position_ % ring_lines].rest;
+    const std::byte* body = ring_->lines[position % ring_lines].rest;
     const std::size_t words = header::words(h);
     // The words sit 8-aligned behind the header.
     take(header::id(h), std::span(reinterpret_cast<const word*>(body), words), bytes(body + words * sizeof(word), header::payload(h)));
-    position_ += header::lines(words, header::payload(h));
-    if (position_ - told_ >= ring_lines / 8 && tell()) freed();
+    position += header::lines(words, header::payload(h));
+    position_.store(position, std::memory_order_relaxed);
+    if (position - told_ >= ring_lines / 8 && tell(position)) freed();
     return true;
   }
 
  private:
-  bool tell() noexcept {
-    told_ = position_;
-    ring_->consumed.store(position_, std::memory_order_release);
+  bool tell(std::uint64_t position) noexcept {
+    told_ = position;
+    ring_->consumed.store(position, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in ring_producer::room
     return ring_->wanted.load(std::memory_order_relaxed) && ring_->wanted.exchange(false, std::memory_order_relaxed);
   }
 
   ring* ring_ = nullptr;
-  std::uint64_t position_ = 0;
+  std::atomic<std::uint64_t> position_{0};  // the driver's; read by those who ask empty()
   std::uint64_t told_ = 0;
 };
 

@@ -1,0 +1,188 @@
+// `weft bench fabric`: the command line, the order of what is measured, and what becomes of it.
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/bench/cores.h"
+#include "cli/bench/fabric_jobs.h"
+#include "cli/bench/peers.h"
+#include "cli/bench/plots.h"
+#include "cli/bench/report.h"
+#include "cli/commands.h"
+#include "cli/progress_bar.h"
+#include "runtime/fabrics.h"
+
+namespace weft::cli {
+namespace {
+
+using namespace bench;
+
+constexpr const char* lossy = "loss=5%";
+
+struct fabric_request {
+  std::string fabrics = "shm,udp,ofi", provider = "tcp;ofi_rxm";
+  std::string json, plots;
+  unsigned repeat = 0;  // 0: as many as the mode has
+  bool quick = false;
+};
+
+settings settings_of(const fabric_request& r) {
+  settings s;
+  if (r.quick) s = {3, base::millisecond, true};
+  if (r.repeat > 0) s.repeat = r.repeat;
+  return s;
+}
+
+// Collects measurements and shows progress; a failure is remembered and the rest goes on.
+class session {
+ public:
+  session(const fabric_request& r, std::vector<std::string> fabrics)
+      : request_(r), how_(settings_of(r)), fabrics_(std::move(fabrics)), peers_(r.quick ? std::vector<peer>() : known_peers()), bar_(total()) {}
+
+  void run() {
+    for (const auto& f : fabrics_) measure_fabric(f);
+    if (measures("udp")) measure_goodput();
+    for (const auto& p : peers_) measure_peer(p);
+    bar_.clear();
+  }
+
+  report result(const std::string& command);
+  bool complete() const { return failures_ == 0; }
+
+ private:
+  bool measures(const std::string& fabric) const { return std::find(fabrics_.begin(), fabrics_.end(), fabric) != fabrics_.end(); }
+  std::string provider_of(const std::string& fabric) const { return fabric == "ofi" ? request_.provider : ""; }
+  unsigned goodput_rounds() const { return std::min(how_.repeat, 3u); }
+
+  // In samples, which take about equally long.
+  double peer_weight(const peer& p) const { return p.seconds * base::second / static_cast<double>(how_.sample); }
+  double total() const {
+    double all = 0;
+    for (const auto& f : fabrics_) all += static_cast<double>(samples_in(make_schedule(suite::everything, f), how_));
+    if (measures("udp")) all += 2.0 * how_.repeat;
+    for (const auto& p : peers_) all += p.missing.empty() ? peer_weight(p) : 0;
+    return all;
+  }
+
+  void take(const weft::result<measurements>& m) {
+    if (m) return found_.add_all(*m);
+    bar_.clear();
+    complain(m.sentence());
+    notes_.push_back(m.sentence());
+    ++failures_;
+  }
+
+  void measure_fabric(const std::string& f) {
+    take(measure_in_job({f, provider_of(f), "", suite::everything, how_}, [&](const std::string& what) { bar_.advance(1, f + ": " + what); }));
+  }
+
+  // Jobs with and without loss take turns, each a share of the samples.
+  void measure_goodput() {
+    settings part = how_;
+    if (!how_.quick) part.sample = how_.sample * 5;  // a loss is rare: short samples would see none, or nothing else
+    const unsigned rounds = goodput_rounds();
+    for (unsigned i = 0; i < rounds; ++i) {
+      part.repeat = how_.repeat * (i + 1) / rounds - how_.repeat * i / rounds;
+      for (const bool loss : {false, true}) {
+        auto m = measure_in_job({"udp", "", loss ? lossy : "", suite::goodput, part},
+                                [&](const std::string&) { bar_.advance(1, loss ? "udp with 5% loss" : "udp without loss"); });
+        if (!m) {
+          take(m);
+          return;
+        }
+        measurements renamed;
+        for (const auto& [size, each] : *m->find("udp", "goodput"))
+          for (const double sample : each.samples) renamed.add(loss ? "udp_lossy" : "udp_clean", "goodput", size, each.unit, sample);
+        take(renamed);
+      }
+    }
+  }
+
+  void measure_peer(const peer& p) {
+    if (!p.missing.empty()) {
+      notes_.push_back(p.title + ": " + p.missing);
+      return;
+    }
+    bar_.advance(0, p.title);
+    take(p.measure(how_));
+    bar_.advance(peer_weight(p), p.title);
+  }
+
+  const fabric_request request_;
+  const settings how_;
+  const std::vector<std::string> fabrics_;
+  const std::vector<peer> peers_;
+  progress_bar bar_;
+  measurements found_;
+  std::vector<std::string> notes_;
+  unsigned failures_ = 0;
+};
+
+report session::result(const std::string& command) {
+  report r;
+  r.machine = this_machine();
+  r.command = command;
+  r.pinning = describe_pinning(two_cores());
+  for (const auto& f : fabrics_) r.fabrics.push_back({f, f == "ofi" ? "weft ofi, " + request_.provider : "weft " + f});
+  for (const auto& p : peers_)
+    if (found_.has(p.owner)) r.peers.push_back({p.owner, p.title});
+  r.notes = notes_;
+  r.found = found_;
+  return r;
+}
+
+void print(const report& r) {
+  std::printf("%s, %d cores, %s\n%s; each value is the median of its samples\n\n", r.machine.processor.c_str(), r.machine.cores,
+              r.machine.kernel.c_str(), r.pinning.c_str());
+  std::printf("%s\n%s\n%s\n%s", ratios_text(r).c_str(), table_2_text(r).c_str(), table_3_text(r).c_str(), rest_text(r).c_str());
+  for (const auto& note : r.notes) std::printf("%s\n", note.c_str());
+}
+
+std::string command_line(const fabric_request& r) {
+  std::string text = "weft bench fabric --fabric " + r.fabrics;
+  if (r.fabrics.find("ofi") != std::string::npos) text += " --provider '" + r.provider + "'";
+  if (r.quick) text += " --quick";
+  return text + base::format(" --repeat %u", settings_of(r).repeat);
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  if (!out.flush()) throw error(errc::system, "cannot write " + path + "; choose another place with --json");
+}
+
+int bench_fabric(const fabric_request& r) {
+  const auto fabrics = base::split(r.fabrics, ',');
+  const auto& known = runtime::fabric_names();
+  for (const auto& f : fabrics)
+    if (std::find(known.begin(), known.end(), f) == known.end()) {
+      complain("there is no fabric '" + f + "' to measure; use shm, udp, ofi or several with commas between them");
+      return status_usage;
+    }
+  session s(r, fabrics);
+  s.run();
+  const auto all = s.result(command_line(r));
+  print(all);
+  if (!r.json.empty()) write_file(r.json, json_text(all));
+  if (!r.plots.empty()) write_plots(all, r.plots);
+  return s.complete() ? 0 : status_failed;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& weft, int& exit_status) {
+  auto* bench = weft.add_subcommand("bench", "Measure weft beside the bare machine and its peers");
+  bench->require_subcommand(1);
+  auto* fabric = bench->add_subcommand("fabric", "Latency, bandwidth and rates of the fabrics, on this host");
+  const auto r = std::make_shared<fabric_request>();
+  fabric->add_option("--fabric", r->fabrics, "Which fabrics, with commas between them; default: " + r->fabrics)->type_name("NAMES");
+  fabric->add_option("--provider", r->provider, "The libfabric provider that ofi is measured over; default: " + r->provider)->type_name("NAME");
+  fabric->add_option("--json", r->json, "Write all measurements and ratios there")->type_name("FILE");
+  fabric->add_option("--plots", r->plots, "Write plots there, as SVG")->type_name("FOLDER");
+  fabric->add_option("--repeat", r->repeat, "Samples of each measurement; default: 7, with --quick 3")->type_name("COUNT")->check(CLI::Range(1, 1000));
+  fabric->add_flag("--quick", r->quick, "Take a few seconds: short samples, no peers. For trying out, not for figures");
+  fabric->callback([=, &exit_status] { exit_status = bench_fabric(*r); });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,40 @@
+#include "cli/bench/fabric_jobs.h"
+
+#include <filesystem>
+
+#include "base/text.h"
+#include "cli/bench/subprocess.h"
+
+namespace weft::cli::bench {
+namespace {
+
+std::vector<std::string> command_of(const job_request& r) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::vector<std::string> words = {self, "run", "-n", "2", "--fabric", r.fabric};
+  if (!r.provider.empty()) words.insert(words.end(), {"--provider", r.provider});
+  if (!r.impair.empty()) words.insert(words.end(), {"--impair", r.impair});
+  words.insert(words.end(), {self, "bench-node", "--suite", r.which == suite::goodput ? "goodput" : "everything",
+                             "--repeat", std::to_string(r.how.repeat), "--sample-ns", std::to_string(r.how.sample)});
+  if (r.how.quick) words.push_back("--quick");
+  return words;
+}
+
+}  // namespace
+
+result<measurements> measure_in_job(const job_request& r, const std::function<void(const std::string&)>& step) {
+  constexpr double limit = 1800;  // seconds; a node that hangs gives up much earlier
+  auto job = subprocess::start(command_of(r), subprocess::errors::shown);
+  if (!job) return job.failure();
+  measurements found;
+  const int ended = job->read(
+      [&](const std::string& line) {
+        if (line.starts_with("step ")) step(line.substr(5));
+        else found.add_line(line);
+      },
+      limit);
+  if (ended != 0) return {errc::system, base::format("the nodes that measure %s %s", r.fabric.c_str(), describe_end(ended).c_str())};
+  if (found.all().empty()) return {errc::system, base::format("the nodes that measure %s said nothing", r.fabric.c_str())};
+  return found;
+}
+
+}  // namespace weft::cli::bench

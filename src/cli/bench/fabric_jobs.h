@@ -1,0 +1,25 @@
+// Measuring a fabric: starts two nodes of this very program through the launcher and collects what they say.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <weft/status.h>
+
+#include "cli/bench/measurement.h"
+#include "cli/bench/schedule.h"
+
+namespace weft::cli::bench {
+
+struct job_request {
+  std::string fabric;
+  std::string provider;  // of ofi; empty: weft chooses
+  std::string impair;
+  suite which = suite::everything;
+  settings how;
+};
+
+// `step` is called with what is about to be measured, once a sample.
+result<measurements> measure_in_job(const job_request& r, const std::function<void(const std::string&)>& step);
+
+}  // namespace weft::cli::bench

@@ -1,0 +1,74 @@
+#include "cli/bench/measurement.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "base/text.h"
+
+namespace weft::cli::bench {
+
+double measurement::median() const {
+  if (samples.empty()) return 0;
+  auto sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+double measurement::least() const { return samples.empty() ? 0 : *std::min_element(samples.begin(), samples.end()); }
+double measurement::most() const { return samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end()); }
+
+void measurements::add(const std::string& owner, const std::string& name, std::size_t size, const std::string& unit, double sample) {
+  auto& m = all_[owner][name][size];
+  m.unit = unit;
+  m.samples.push_back(sample);
+}
+
+void measurements::add_all(const measurements& others) {
+  for (const auto& [owner, names] : others.all_)
+    for (const auto& [name, sizes] : names)
+      for (const auto& [size, m] : sizes)
+        for (const double sample : m.samples) add(owner, name, size, m.unit, sample);
+}
+
+bool measurements::add_line(const std::string& line) {
+  std::istringstream in(line);
+  std::string word, owner, name, unit;
+  std::size_t size = 0;
+  if (!(in >> word >> owner >> name >> size >> unit) || word != "measured") return false;
+  for (double sample = 0; in >> sample;) add(owner, name, size, unit, sample);
+  return in.eof();
+}
+
+std::string measurements::lines() const {
+  std::string text;
+  for (const auto& [owner, names] : all_)
+    for (const auto& [name, sizes] : names)
+      for (const auto& [size, m] : sizes) {
+        text += base::format("measured %s %s %zu %s", owner.c_str(), name.c_str(), size, m.unit.c_str());
+        for (const double sample : m.samples) text += base::format(" %.9g", sample);
+        text += '\n';
+      }
+  return text;
+}
+
+const measurements::by_size* measurements::find(const std::string& owner, const std::string& name) const {
+  const auto names = all_.find(owner);
+  if (names == all_.end()) return nullptr;
+  const auto sizes = names->second.find(name);
+  return sizes == names->second.end() ? nullptr : &sizes->second;
+}
+
+std::optional<double> measurements::median(const std::string& owner, const std::string& name, std::size_t size) const {
+  const auto* sizes = find(owner, name);
+  if (!sizes) return {};
+  const auto m = sizes->find(size);
+  return m == sizes->end() ? std::nullopt : std::optional(m->second.median());
+}
+
+std::optional<double> measurements::median(const std::string& owner, const std::string& name) const {
+  const auto* sizes = find(owner, name);
+  return sizes && !sizes->empty() ? std::optional(sizes->begin()->second.median()) : std::nullopt;
+}
+
+}  // namespace weft::cli::bench

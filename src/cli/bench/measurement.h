@@ -1,0 +1,48 @@
+// What a benchmark produces: samples with a unit, kept by owner (a fabric, a peer, "bare"), name and size.
+//
+// They travel from the measuring process to the reporting one as lines of text on a pipe, one a measurement:
+//   measured OWNER NAME SIZE UNIT SAMPLE...
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::cli::bench {
+
+struct measurement {
+  std::string unit;  // "ns", "GB/s" or "1/s"
+  std::vector<double> samples;
+
+  double median() const;
+  double least() const;
+  double most() const;
+};
+
+class measurements {
+ public:
+  using by_size = std::map<std::size_t, measurement>;
+  using by_name = std::map<std::string, by_size>;
+
+  void add(const std::string& owner, const std::string& name, std::size_t size, const std::string& unit, double sample);
+  void add_all(const measurements& others);
+
+  // Takes a line in the form above; false when it is something else.
+  bool add_line(const std::string& line);
+  std::string lines() const;
+
+  const std::map<std::string, by_name>& all() const { return all_; }
+  bool has(const std::string& owner) const { return all_.count(owner) != 0; }
+  const by_size* find(const std::string& owner, const std::string& name) const;
+
+  // The median, if it was measured. Without a size: of the smallest that was.
+  std::optional<double> median(const std::string& owner, const std::string& name, std::size_t size) const;
+  std::optional<double> median(const std::string& owner, const std::string& name) const;
+
+ private:
+  std::map<std::string, by_name> all_;
+};
+
+}  // namespace weft::cli::bench

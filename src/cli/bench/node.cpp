@@ -1,0 +1,56 @@
+// `weft bench-node`: one of the two nodes that `weft bench fabric` starts. Node 0 leads and prints what it measured (measurement.h),
+// with a line "step NAME" before every sample; node 1 follows.
+#include <cstdio>
+#include <memory>
+
+#include "cli/bench/cores.h"
+#include "cli/bench/duo.h"
+#include "cli/bench/schedule.h"
+#include "cli/commands.h"
+
+namespace weft::cli {
+namespace {
+
+using namespace bench;
+
+struct node_request {
+  std::string which = "everything";
+  unsigned repeat = 7;
+  base::nanoseconds sample = 0;
+  bool quick = false;
+};
+
+void say_step(const item& i) {
+  std::printf("step %s %s\n", i.owner.c_str(), i.operation.c_str());
+  std::fflush(stdout);
+}
+
+void measure(const node_request& r) {
+  job all;
+  if (all.nodes() != 2) throw error(errc::invalid_argument, "bench-node is for 'weft bench', which starts two of them");
+  if (const auto cores = two_cores(); !cores.empty()) pin_process_to(cores[all.self()]);
+  duo d(all);
+  if (!d.leads()) return d.obey();
+  const auto plan = make_schedule(r.which == "goodput" ? suite::goodput : suite::everything, d.at().name());
+  const auto found = perform(d, plan, {r.repeat, r.sample, r.quick}, say_step);
+  d.dismiss();
+  std::fputs(found.lines().c_str(), stdout);
+}
+
+}  // namespace
+
+void add_bench_node(CLI::App& weft, int& exit_status) {
+  auto* command = weft.add_subcommand("bench-node", "");
+  command->group("");  // not for people
+  const auto r = std::make_shared<node_request>();
+  command->add_option("--suite", r->which);
+  command->add_option("--repeat", r->repeat);
+  command->add_option("--sample-ns", r->sample);
+  command->add_flag("--quick", r->quick);
+  command->callback([=, &exit_status] {
+    measure(*r);
+    exit_status = 0;
+  });
+}
+
+}  // namespace weft::cli

@@ -1,0 +1,97 @@
+// Puts, gets, atomics and fences, measured.
+#include "base/clock.h"
+#include "cli/bench/duo.h"
+
+namespace weft::cli::bench {
+namespace {
+
+double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
+
+void serve(duo& d, std::size_t, std::uint64_t) { d.serve(); }
+
+// Until a put of the other node has arrived: by looking at the memory alone where it is stored without this node's help, by waiting
+// in the port where not. A one-sided network may bring it without anything that would wake a wait, so that is polled.
+void await_word(duo& d, word expected) {
+  auto here = d.word_here();
+  auto arrived = [&] { return here.load(std::memory_order_acquire) == expected; };  // pairs with the peer's put
+  const auto can = d.at().can();
+  if (can.mapped)
+    while (!arrived()) {
+    }
+  else if (can.one_sided)
+    while (!arrived()) d.at().poll();
+  else
+    d.at().wait(arrived, std::chrono::seconds(60)).or_throw();
+}
+
+void put_word(duo& d, word value) {
+  d.at().put(d.other(), d.theirs(), 0, std::as_bytes(std::span<const word, 1>(&value, 1))).or_throw();
+}
+
+// A word goes to and fro: each node waits for it in its own memory and answers by a put into the other's.
+timing put_ping_pong(duo& d, std::size_t, std::uint64_t count) {
+  const auto start = base::now();
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    put_word(d, i);
+    await_word(d, i);
+  }
+  return {.whole = since(start)};
+}
+
+void put_ping_pong_back(duo& d, std::size_t, std::uint64_t count) {
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    await_word(d, i);
+    put_word(d, i);
+  }
+}
+
+timing put_stream(duo& d, std::size_t size, std::uint64_t count) {
+  timing t;
+  const auto start = base::now();
+  for (std::uint64_t i = 0; i < count; ++i) d.at().put(d.other(), d.theirs(), 0, d.block(size)).or_throw();
+  t.sending = since(start);
+  d.at().fence(d.other()).or_throw();
+  t.whole = since(start);
+  d.finish();
+  return t;
+}
+
+template <typename F>
+timing repeat(duo& d, std::uint64_t count, F&& once) {
+  const auto start = base::now();
+  for (std::uint64_t i = 0; i < count; ++i) once();
+  const timing t{.whole = since(start)};
+  d.finish();
+  return t;
+}
+
+timing gets(duo& d, std::size_t size, std::uint64_t count) {
+  return repeat(d, count, [&] { d.at().get(d.other(), d.theirs(), 0, d.block(size)).or_throw(); });
+}
+
+timing fetch_adds(duo& d, std::size_t, std::uint64_t count) {
+  return repeat(d, count, [&] { d.at().fetch_add(d.other(), d.theirs(), 0, 1).or_throw(); });
+}
+
+timing swaps(duo& d, std::size_t, std::uint64_t count) {
+  return repeat(d, count, [&] { d.at().swap(d.other(), d.theirs(), 0, 1).or_throw(); });
+}
+
+timing fences(duo& d, std::size_t, std::uint64_t count) {
+  return repeat(d, count, [&] { d.at().fence(d.other()).or_throw(); });
+}
+
+constexpr operation list[] = {
+    {"put_ping_pong", put_ping_pong, put_ping_pong_back},
+    {"put_stream", put_stream, serve},
+    {"get", gets, serve},
+    {"fetch_add", fetch_adds, serve},
+    {"swap", swaps, serve},
+    {"fence", fences, serve},
+};
+
+}  // namespace
+
+std::span<const operation> one_sided_operations() { return list; }
+
+}  // namespace weft::cli::bench

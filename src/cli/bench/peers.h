@@ -1,0 +1,31 @@
+// The neighbours that weft is measured beside when they are installed: Open MPI (through bench/mpi_peer.cpp) and UCX (through its own
+// ucx_perftest), each over shared memory and over TCP on loopback.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <weft/status.h>
+
+#include "cli/bench/measurement.h"
+#include "cli/bench/schedule.h"
+
+namespace weft::cli::bench {
+
+struct peer {
+  std::string owner;    // in the measurements
+  std::string title;    // in tables and plots
+  std::string missing;  // why it cannot be measured; empty if it can
+  double seconds;       // that it takes, about
+  std::function<result<measurements>(const settings&)> measure;
+};
+
+std::vector<peer> known_peers();
+
+result<measurements> measure_open_mpi(const std::string& owner, bool tcp, const settings& how);
+result<measurements> measure_ucx(const std::string& owner, bool tcp, const settings& how);
+std::string open_mpi_missing();
+std::string ucx_missing();
+
+}  // namespace weft::cli::bench

@@ -1,0 +1,13 @@
+// The plots of `weft bench fabric`: latency, bandwidth and message rate by size, all fabrics and peers in each.
+#pragma once
+
+#include <string>
+
+#include "cli/bench/report.h"
+
+namespace weft::cli::bench {
+
+// Writes latency.svg, bandwidth.svg and message-rate.svg; makes the folder if need be. Throws weft::error.
+void write_plots(const report& r, const std::string& folder);
+
+}  // namespace weft::cli::bench

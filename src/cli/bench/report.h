@@ -1,0 +1,31 @@
+// What `weft bench fabric` prints and writes: the ratios and what they must be, StarT-JR's Tables 2 and 3, and the JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/bench/machine.h"
+#include "cli/bench/measurement.h"
+
+namespace weft::cli::bench {
+
+// A system in tables and plots.
+struct system {
+  std::string owner, title;
+};
+
+struct report {
+  bench::machine machine;
+  std::string command, pinning;
+  std::vector<system> fabrics, peers;
+  std::vector<std::string> notes;  // what was not measured, and why
+  measurements found;
+};
+
+std::string ratios_text(const report& r);
+std::string table_2_text(const report& r);
+std::string table_3_text(const report& r);
+std::string rest_text(const report& r);
+std::string json_text(const report& r);
+
+}  // namespace weft::cli::bench

@@ -1,0 +1,34 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/bench/report.h"
+#include "cli/bench/requirements.h"
+
+namespace weft::cli::bench {
+namespace {
+
+nlohmann::json of(const measurement& m) {
+  return {{"unit", m.unit}, {"median", m.median()}, {"min", m.least()}, {"max", m.most()}, {"samples", m.samples}};
+}
+
+}  // namespace
+
+std::string json_text(const report& r) {
+  nlohmann::ordered_json all;
+  all["command"] = r.command;
+  all["machine"] = {{"processor", r.machine.processor}, {"kernel", r.machine.kernel}, {"cores", r.machine.cores}, {"pinning", r.pinning}};
+  all["ratios"] = nlohmann::ordered_json::object();
+  all["must_be"] = nlohmann::ordered_json::object();
+  for (const auto& each : requirements())
+    if (const auto value = each.value(r.found)) {
+      all["ratios"][each.key] = *value;
+      all["must_be"][each.key] = {{each.at_most ? "at_most" : "at_least", each.bound}};
+    }
+  all["notes"] = r.notes;
+  auto& tree = all["measurements"] = nlohmann::ordered_json::object();
+  for (const auto& [owner, names] : r.found.all())
+    for (const auto& [name, sizes] : names)
+      for (const auto& [size, m] : sizes) tree[owner][name][std::to_string(size)] = of(m);
+  return all.dump(2) + "\n";
+}
+
+}  // namespace weft::cli::bench

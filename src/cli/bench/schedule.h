@@ -1,0 +1,55 @@
+// What is measured on a fabric, in which order, and how often.
+//
+// A schedule is groups of items. Within a group the items take turns, sample by sample (A, B, A, B, ...), so that what disturbs the
+// machine disturbs all of them: what is to be compared is in one group.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "cli/bench/measurement.h"
+#include "cli/bench/operation.h"
+
+namespace weft::cli::bench {
+
+enum class suite { everything, goodput };
+
+struct settings {
+  unsigned repeat = 7;
+  base::nanoseconds sample = 40 * base::millisecond;  // how long one sample takes, about
+  bool quick = false;
+};
+
+enum class unit { nanoseconds, half_nanoseconds, gigabytes_per_second, per_second };
+
+// One measurement that is taken from an operation's timing.
+struct output {
+  std::string name;
+  double timing::*field;
+  bench::unit unit;
+};
+
+struct item {
+  std::string owner;      // the fabric, or "bare"
+  std::string operation;
+  std::size_t size;       // the operation's parameter
+  std::size_t bytes;      // what one repetition moves; the size under which it is reported
+  std::vector<output> outputs;
+  bool settle = false;    // let the fabric fall asleep first
+};
+
+using group = std::vector<item>;
+using schedule = std::vector<group>;
+
+schedule make_schedule(suite which, const std::string& fabric);
+
+// How many samples a schedule takes in all, for the progress bar.
+std::size_t samples_in(const schedule& s, const settings& how);
+
+// On the leader. Calls `step` before each sample.
+measurements perform(duo& d, const schedule& s, const settings& how, const std::function<void(const item&)>& step);
+
+}  // namespace weft::cli::bench

@@ -1,0 +1,23 @@
+// The subcommands of `weft`. To add one: write add_NAME() in a file of its own, declare it here, and call it in main.cpp.
+//
+// add_NAME() gives the subcommand its options and a callback; the callback does the work and sets the exit status of the program.
+// What a callback throws reaches the user as one sentence and gives exit status 1.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "cli/complain.h"
+
+namespace weft::cli {
+
+// `after_dashes` are the words after the first "--" of the command line, which CLI11 does not see.
+void add_run(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes);
+void add_agent(CLI::App& weft, int& exit_status);
+void add_doctor(CLI::App& weft, int& exit_status);
+void add_bench(CLI::App& weft, int& exit_status);
+void add_bench_node(CLI::App& weft, int& exit_status);
+
+}  // namespace weft::cli

@@ -1,0 +1,104 @@
+// The launcher: `weft run` once its command line has been understood. It starts an agent a host, lets the nodes meet through them,
+// passes output and input on, and decides how the job ends.
+//
+// One thread. The end of a job is decided once, by the first thing that goes wrong (a verdict); from then on the job is only
+// brought down, and the sentence about it is the last line that is printed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/run_input.h"
+#include "cli/run_link.h"
+#include "cli/run_output.h"
+#include "cli/run_plan.h"
+#include "runtime/control.h"
+#include "runtime/reactor.h"
+
+namespace weft::cli {
+
+class run_launcher {
+ public:
+  explicit run_launcher(run_plan plan);
+
+  // Runs the job to its end; the exit status of `weft run`.
+  int run();
+
+ private:
+  struct node_record {
+    pid_t pid = 0;
+    bool joined = false, left = false, exited = false;
+    int wait_status = 0;
+    std::string version, build;
+    std::uint32_t rounds = 0;  // exchanges that it has come to
+  };
+  struct verdict {
+    int exit_status;
+    std::string sentence;
+  };
+  struct round {
+    std::vector<base::byte_buffer> cards;
+    std::size_t count = 0, bytes = 0;
+  };
+
+  // run_launcher.cpp: the agents, the signals, the end
+  void start_more_agents();
+  void start_nodes();
+  void take_signals();
+  void interrupted(int number);
+  void suspend();
+  void beat();
+  void reap();
+  void end_agents(bool at_once);
+  bool all_over() const;
+  bool all_written() const;
+  run_output::events output_events(const char* what);
+  void wait_for_commands();
+  int finish();
+  void say(const std::string& text) const;  // with --verbose
+
+  // run_messages.cpp: what agents say
+  void from_agent(std::uint32_t host, runtime::control::message m);
+  void agent_ready(std::uint32_t host, const runtime::control::ready& m);
+  void node_not_started(std::uint32_t host, const runtime::control::not_started& m);
+  void node_greets(const runtime::control::hello& m);
+  void node_contributes(runtime::control::card&& m);
+  void node_asks(std::uint32_t host, const runtime::control::ask_missing& m);
+  void to_all(const runtime::control::message& m);
+
+  // run_failures.cpp: what it means that a node, a host or a limit is gone
+  void node_exited(std::uint32_t node, int wait_status);
+  void node_reported(const runtime::control::report& m);
+  void host_lost(std::uint32_t host, const std::string& how);
+  void host_unreachable(run_link& link);
+  void stayed_out(std::uint32_t node);
+  void node_failed(std::uint32_t node, int exit_status, const std::string& how);
+  bool decide(int exit_status, std::string sentence);
+  void bring_down();
+  std::string name(std::uint32_t node) const;
+  bool anybody_listens() const;
+
+  run_plan plan_;
+  runtime::reactor loop_;
+  runtime::descriptor signals_;
+  runtime::control::start_job job_;
+  std::vector<std::unique_ptr<run_link>> links_;
+  std::size_t next_link_ = 0;
+  std::vector<node_record> nodes_;
+  std::map<std::uint32_t, round> rounds_;
+  std::optional<std::uint32_t> first_joined_;
+  run_output out_;
+  std::unique_ptr<run_output> err_;  // none where both streams lead to the same place
+  run_input input_;
+  std::optional<verdict> verdict_, afterthought_;  // the latter: a node failed after it had left
+  base::nanoseconds last_beat_ = 0;
+  bool nodes_started_ = false, ending_ = false, interrupted_ = false, given_up_on_output_ = false;
+};
+
+}  // namespace weft::cli

@@ -1,0 +1,42 @@
+// What `weft run` was asked to do, checked and complete.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "runtime/launch_options.h"
+#include "runtime/placement.h"
+
+namespace weft::cli {
+
+// The command line as the user wrote it.
+struct run_request {
+  std::optional<std::string> nodes, hosts, launcher, remote_weft, timeout;
+  std::optional<std::string> fabric, impair, port, interface, provider, stall_after;
+  bool lock_memory = false, tag_output = false, verbose = false;
+  std::vector<std::string> environment;  // NAME or NAME=VALUE
+  std::vector<std::string> program;      // and its arguments
+};
+
+struct run_plan {
+  std::vector<runtime::host_slots> hosts;
+  std::vector<std::uint32_t> host_of;            // of every node
+  std::vector<std::vector<std::string>> agents;  // of every host: the command that starts its agent; empty: this machine
+  std::vector<std::string> program;
+  std::string directory;
+  std::vector<std::string> environment;  // NAME=VALUE
+  runtime::launch_options options;
+  base::nanoseconds timeout = 0;  // 0: none
+  bool tag_output = false, verbose = false;
+  std::string note;  // something the user may want to know, or empty
+
+  std::uint32_t nodes() const { return static_cast<std::uint32_t>(host_of.size()); }
+};
+
+// One sentence about the first thing that makes no sense.
+result<run_plan> make_plan(const run_request& request);
+
+}  // namespace weft::cli

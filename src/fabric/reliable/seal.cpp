@@ -1,0 +1,88 @@
+#include "fabric/reliable/seal.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "base/bytes.h"
+
+namespace weft::fabric::reliable {
+
+namespace {
+
+const unsigned char* raw(const std::byte* b) { return reinterpret_cast<const unsigned char*>(b); }
+unsigned char* raw(std::byte* b) { return reinterpret_cast<unsigned char*>(b); }
+
+std::uint64_t siphash(bytes message, const std::array<std::byte, 16>& key) {
+  static_assert(crypto_shorthash_BYTES == 8 && crypto_shorthash_KEYBYTES == 16);
+  std::uint64_t hash;
+  crypto_shorthash(reinterpret_cast<unsigned char*>(&hash), raw(message.data()), message.size(), raw(key.data()));
+  return hash;
+}
+
+}  // namespace
+
+// Everything is derived from the job's key by BLAKE2b and a ChaCha20 stream, so that no two uses share key material.
+seal::seal(const key& job_key) {
+  if (sodium_init() < 0) throw error(errc::unavailable, "libsodium could not be initialised: this machine offers no random numbers");
+  static constexpr char label[] = "weft datagram seal 1";
+  unsigned char stream_key[crypto_stream_chacha20_KEYBYTES];
+  crypto_generichash(stream_key, sizeof stream_key, reinterpret_cast<const unsigned char*>(label), sizeof label - 1, raw(job_key.data()),
+                     job_key.size());
+  std::array<std::uint32_t, nh_key::material_words> nh_material;
+  std::array<std::byte, 2 * siphash_key_bytes + sizeof nh_material> material;
+  const unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {};
+  crypto_stream_chacha20(raw(material.data()), material.size(), nonce, stream_key);
+  std::memcpy(tag_key_.data(), material.data(), siphash_key_bytes);
+  std::memcpy(digest_key_.data(), material.data() + siphash_key_bytes, siphash_key_bytes);
+  std::memcpy(nh_material.data(), material.data() + 2 * siphash_key_bytes, sizeof nh_material);
+  nh_.set(nh_material);
+  sodium_memzero(stream_key, sizeof stream_key);
+  sodium_memzero(material.data(), material.size());
+  sodium_memzero(nh_material.data(), sizeof nh_material);
+}
+
+seal::digest seal::digest_of(bytes payload) const {
+  assert(payload.size() > short_payload && payload.size() <= most_payload);
+  std::array<nh_digest, most_payload / nh_block_bytes> blocks;
+  std::size_t count = 0;
+  for (; !payload.empty(); ++count) {
+    const auto block = payload.first(std::min(payload.size(), nh_block_bytes));
+    blocks[count] = nh(nh_, block);
+    payload = payload.subspan(block.size());
+  }
+  digest whole;
+  static_assert(crypto_shorthash_siphashx24_BYTES == sizeof whole);
+  crypto_shorthash_siphashx24(raw(whole.data()), reinterpret_cast<const unsigned char*>(blocks.data()), count * sizeof(nh_digest),
+                              raw(digest_key_.data()));
+  return whole;
+}
+
+std::uint64_t seal::tag(bytes header, const digest& payload) const {
+  assert(header.size() <= most_header);
+  std::array<std::byte, most_header + sizeof payload> joined;
+  std::memcpy(joined.data(), header.data(), header.size());
+  std::memcpy(joined.data() + header.size(), payload.data(), payload.size());
+  return siphash({joined.data(), header.size() + payload.size()}, tag_key_);
+}
+
+std::uint64_t seal::tag(bytes header, bytes payload) const {
+  if (payload.size() > short_payload) return tag(header, digest_of(payload));
+  if (payload.empty()) return siphash(header, tag_key_);
+  assert(header.size() <= most_header);
+  std::array<std::byte, most_header + short_payload> joined;
+  std::memcpy(joined.data(), header.data(), header.size());
+  std::memcpy(joined.data() + header.size(), payload.data(), payload.size());
+  return siphash({joined.data(), header.size() + payload.size()}, tag_key_);
+}
+
+bool seal::verify(std::uint64_t claimed, bytes header_and_payload, std::size_t header_bytes) const {
+  const bytes payload = header_and_payload.subspan(header_bytes);
+  const std::uint64_t right = payload.size() > short_payload ? tag(header_and_payload.first(header_bytes), digest_of(payload))
+                                                             : siphash(header_and_payload, tag_key_);
+  return (claimed ^ right) == 0;  // one word: takes as long whether they differ in the first bit or the last
+}
+
+}  // namespace weft::fabric::reliable

@@ -1,0 +1,20 @@
+#include "runtime/bootstrap.h"
+
+#include <cstdlib>
+
+#include "runtime/alone.h"
+#include "runtime/launched.h"
+#include "runtime/pmix_bootstrap.h"
+
+namespace weft::runtime {
+
+bootstrap::~bootstrap() = default;
+
+result<std::unique_ptr<bootstrap>> join_job() {
+  if (std::getenv(control_variable) != nullptr) return join_launched();
+  if (pmix_announced()) return join_pmix();
+  if (auto s = check_not_scattered(); !s) return s;
+  return join_alone();
+}
+
+}  // namespace weft::runtime

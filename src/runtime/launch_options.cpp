@@ -1,0 +1,65 @@
+#include "runtime/launch_options.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace weft::runtime {
+namespace {
+
+struct named {
+  const char* option;
+  const char* variable;
+};
+
+constexpr named known[] = {
+    {"fabric", "WEFT_FABRIC"},           {"impair", "WEFT_IMPAIR"},     {"port", "WEFT_PORT"},
+    {"interface", "WEFT_INTERFACE"},     {"provider", "WEFT_PROVIDER"}, {"stall-after", "WEFT_STALL_AFTER"},
+    {"lock-memory", "WEFT_LOCK_MEMORY"},
+};
+
+status check_fabric(const std::string& fabric, std::uint32_t hosts) {
+  if (fabric != "shm" && fabric != "udp" && fabric != "ofi")
+    return {errc::invalid_argument, "there is no fabric '" + fabric + "'; use shm, udp or ofi, or leave --fabric out"};
+  if (fabric == "shm" && hosts > 1)
+    return {errc::invalid_argument,
+            base::format("the fabric shm works inside one host and this job has %u; use --fabric udp or ofi", hosts)};
+  return {};
+}
+
+status check_port(const std::string& text, std::uint32_t nodes) {
+  const auto port = base::parse_number(text);
+  if (!port || *port == 0 || *port + nodes - 1 > 65535)
+    return {errc::invalid_argument,
+            base::format("--port %s does not leave a port between 1 and 65535 for each of %u nodes (node i takes port + i); "
+                         "use a number like 20000",
+                         text.c_str(), nodes)};
+  return {};
+}
+
+}  // namespace
+
+launch_options options_from_environment() {
+  launch_options options;
+  for (const auto& each : known) {
+    const char* value = std::getenv(each.variable);
+    if (value != nullptr && *value != '\0') options[each.option] = value;
+  }
+  if (options.count("lock-memory") != 0 && options["lock-memory"] == "0") options.erase("lock-memory");
+  return options;
+}
+
+status check_options(const launch_options& options, std::uint32_t nodes, std::uint32_t hosts) {
+  for (const auto& [name, value] : options) {
+    status s;
+    if (name == "fabric") s = check_fabric(value, hosts);
+    if (name == "port") s = check_port(value, nodes);
+    if (name == "stall-after" && base::parse_duration(value).value_or(0) <= 0)
+      s = {errc::invalid_argument, "--stall-after " + value + " is not a duration; write it like 500ms, 5s or 2m"};
+    if (!s) return s;
+  }
+  return {};
+}
+
+}  // namespace weft::runtime
