@@ -1,7 +1,7 @@
 // Open MPI measured the way `weft bench fabric` measures weft: run by it under mpirun with two ranks. Rank 0 prints
 //   measured OWNER NAME SIZE UNIT SAMPLE...
 //
-//   mpirun -n 2 weft-mpi-peer OWNER REPEAT NANOSECONDS_A_SAMPLE
+//   mpirun -n 2 weft-mpi-peer OWNER REPEAT NANOSECONDS_A_SAMPLE BATCHES_A_SAMPLE
 #include <mpi.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ constexpr int burst = 64;
 struct context {
   int rank = 0;
   std::string owner;
-  int repeat = 7;
-  double sample_seconds = 0.04;
+  int repeat = 7, batches = 1;
+  double batch_seconds = 0.002;
   std::vector<char> block = std::vector<char>(largest, 1);
   MPI_Win window = MPI_WIN_NULL;
 
@@ -41,7 +41,7 @@ long calibrate(const context& c, const body& what, long step) {
   long count = step;
   while (true) {
     MPI_Barrier(MPI_COMM_WORLD);
-    const double took = std::max(what(count), 1e-9), ratio = c.sample_seconds / took;
+    const double took = std::max(what(count), 1e-9), ratio = c.batch_seconds / took;
     const bool enough = ratio < 4 || count > (1L << 24);
     const double factor = enough ? ratio : std::min(ratio / 2, 16.0);
     count = agree(std::max(step, static_cast<long>(static_cast<double>(count) * factor) / step * step));
@@ -49,15 +49,19 @@ long calibrate(const context& c, const body& what, long step) {
   }
 }
 
-// `convert` makes a sample of the seconds that one repetition takes.
+// A sample is the median of its batches, as ours are. `convert` makes it of the seconds that one repetition takes.
 void measure(const context& c, const char* name, std::size_t size, const char* unit, const std::function<double(double)>& convert,
              const body& what, long step = 1) {
   const long count = calibrate(c, what, step);
   if (c.leads()) std::printf("measured %s %s %zu %s", c.owner.c_str(), name, size, unit);
   for (int r = 0; r < c.repeat; ++r) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double each = what(count) / static_cast<double>(count);
-    if (c.leads()) std::printf(" %.9g", convert(each));
+    std::vector<double> each;
+    for (int b = 0; b < c.batches; ++b) {
+      MPI_Barrier(MPI_COMM_WORLD);
+      each.push_back(what(count) / static_cast<double>(count));
+    }
+    std::nth_element(each.begin(), each.begin() + c.batches / 2, each.end());
+    if (c.leads()) std::printf(" %.9g", convert(each[static_cast<std::size_t>(c.batches / 2)]));
   }
   if (c.leads()) std::printf("\n");
   std::fflush(stdout);
@@ -175,13 +179,14 @@ int main(int argc, char** argv) {
   int ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc < 4 || ranks != 2) {
-    std::fprintf(stderr, "mpirun -n 2 weft-mpi-peer OWNER REPEAT NANOSECONDS_A_SAMPLE\n");
+  if (argc < 5 || ranks != 2) {
+    std::fprintf(stderr, "mpirun -n 2 weft-mpi-peer OWNER REPEAT NANOSECONDS_A_SAMPLE BATCHES_A_SAMPLE\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   c.owner = argv[1];
   c.repeat = std::max(1, std::atoi(argv[2]));
-  c.sample_seconds = std::atof(argv[3]) / 1e9;
+  c.batches = std::max(1, std::atoi(argv[4]));
+  c.batch_seconds = std::atof(argv[3]) / 1e9 / c.batches;
   void* exposed = nullptr;
   MPI_Win_allocate(static_cast<MPI_Aint>(largest), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &exposed, &c.window);
   MPI_Win_lock_all(0, c.window);

@@ -29,7 +29,7 @@ struct fabric_request {
 
 settings settings_of(const fabric_request& r) {
   settings s;
-  if (r.quick) s = {3, base::millisecond, true};
+  if (r.quick) s = {3, base::millisecond, 1, true};
   if (r.repeat > 0) s.repeat = r.repeat;
   return s;
 }
@@ -80,7 +80,8 @@ class session {
   // Jobs with and without loss take turns, each a share of the samples.
   void measure_goodput() {
     settings part = how_;
-    if (!how_.quick) part.sample = how_.sample * 5;  // a loss is rare: short samples would see none, or nothing else
+    part.batches = 1;  // a loss is rare: short batches would see none, or nothing else
+    if (!how_.quick) part.sample = how_.sample * 5;
     const unsigned rounds = goodput_rounds();
     for (unsigned i = 0; i < rounds; ++i) {
       part.repeat = how_.repeat * (i + 1) / rounds - how_.repeat * i / rounds;

@@ -14,7 +14,8 @@ std::vector<std::string> command_of(const job_request& r) {
   if (!r.provider.empty()) words.insert(words.end(), {"--provider", r.provider});
   if (!r.impair.empty()) words.insert(words.end(), {"--impair", r.impair});
   words.insert(words.end(), {self, "bench-node", "--suite", r.which == suite::goodput ? "goodput" : "everything",
-                             "--repeat", std::to_string(r.how.repeat), "--sample-ns", std::to_string(r.how.sample)});
+                             "--repeat", std::to_string(r.how.repeat), "--sample-ns", std::to_string(r.how.sample),
+                             "--batches", std::to_string(r.how.batches)});
   if (r.how.quick) words.push_back("--quick");
   return words;
 }

@@ -90,7 +90,7 @@ timing held_sends(duo& d, std::size_t size, std::uint64_t count) {
 }
 
 timing held_puts(duo& d, std::size_t size, std::uint64_t count) {
-  return held_bursts<lane::request>(d, count, that_fit(d, put_burst),
+  return held_bursts<lane::request>(d, count, put_burst,
                                     [&] { d.at().put(d.other(), d.theirs(), 0, d.block(size)).or_throw(); });
 }
 

@@ -15,14 +15,21 @@ using namespace bench;
 
 struct node_request {
   std::string which = "everything";
-  unsigned repeat = 7;
-  base::nanoseconds sample = 0;
-  bool quick = false;
+  std::string only;      // one operation of the suite, for looking at it with a profiler
+  std::size_t size = 0;  // and one size of it; 0: all
+  settings how;
 };
 
 void say_step(const item& i) {
   std::printf("step %s %s\n", i.owner.c_str(), i.operation.c_str());
   std::fflush(stdout);
+}
+
+schedule plan_of(const node_request& r, const std::string& fabric) {
+  auto plan = make_schedule(r.which == "goodput" ? suite::goodput : suite::everything, fabric);
+  if (r.only.empty()) return plan;
+  for (auto& g : plan) std::erase_if(g, [&](const item& i) { return i.operation != r.only || (r.size != 0 && i.bytes != r.size); });
+  return plan;
 }
 
 void measure(const node_request& r) {
@@ -31,8 +38,7 @@ void measure(const node_request& r) {
   if (const auto cores = two_cores(); !cores.empty()) pin_process_to(cores[all.self()]);
   duo d(all);
   if (!d.leads()) return d.obey();
-  const auto plan = make_schedule(r.which == "goodput" ? suite::goodput : suite::everything, d.at().name());
-  const auto found = perform(d, plan, {r.repeat, r.sample, r.quick}, say_step);
+  const auto found = perform(d, plan_of(r, d.at().name()), r.how, say_step);
   d.dismiss();
   std::fputs(found.lines().c_str(), stdout);
 }
@@ -44,9 +50,12 @@ void add_bench_node(CLI::App& weft, int& exit_status) {
   command->group("");  // not for people
   const auto r = std::make_shared<node_request>();
   command->add_option("--suite", r->which);
-  command->add_option("--repeat", r->repeat);
-  command->add_option("--sample-ns", r->sample);
-  command->add_flag("--quick", r->quick);
+  command->add_option("--only", r->only);
+  command->add_option("--size", r->size);
+  command->add_option("--repeat", r->how.repeat);
+  command->add_option("--sample-ns", r->how.sample);
+  command->add_option("--batches", r->how.batches);
+  command->add_flag("--quick", r->how.quick);
   command->callback([=, &exit_status] {
     measure(*r);
     exit_status = 0;

@@ -56,6 +56,21 @@ timing put_stream(duo& d, std::size_t size, std::uint64_t count) {
   return t;
 }
 
+// Bursts that fit the buffers: what the caller of put pays in ordinary traffic.
+constexpr std::uint64_t burst = 16;
+
+timing put_bursts(duo& d, std::size_t size, std::uint64_t count) {
+  timing t;
+  for (std::uint64_t i = 0; i < count / burst; ++i) {
+    const auto start = base::now();
+    for (std::uint64_t n = 0; n < burst; ++n) d.at().put(d.other(), d.theirs(), 0, d.block(size)).or_throw();
+    t.sending += since(start);
+    d.at().fence(d.other()).or_throw();
+  }
+  d.finish();
+  return t;
+}
+
 template <typename F>
 timing repeat(duo& d, std::uint64_t count, F&& once) {
   const auto start = base::now();
@@ -84,6 +99,7 @@ timing fences(duo& d, std::size_t, std::uint64_t count) {
 constexpr operation list[] = {
     {"put_ping_pong", put_ping_pong, put_ping_pong_back},
     {"put_stream", put_stream, serve},
+    {"put_bursts", put_bursts, serve, burst},
     {"get", gets, serve},
     {"fetch_add", fetch_adds, serve},
     {"swap", swaps, serve},

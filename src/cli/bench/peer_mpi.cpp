@@ -17,8 +17,11 @@ std::vector<std::string> command_of(const std::string& owner, bool tcp, const se
   std::vector<std::string> words = {"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"};
   // Both sides spin on a core of their own, as ours do.
   words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "0", "--bind-to", two_cores().empty() ? "none" : "core"});
-  if (tcp) words.insert(words.end(), {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo"});
-  words.insert(words.end(), {peer_program(), owner, std::to_string(how.repeat), std::to_string(how.sample)});
+  // Open MPI's other one-sided components would go through shared memory all the same.
+  if (tcp)
+    words.insert(words.end(), {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"});
+  words.insert(words.end(), {peer_program(), owner, std::to_string(how.repeat), std::to_string(how.sample),
+                             std::to_string(how.batches)});
   return words;
 }
 

@@ -58,7 +58,7 @@ class batch_file {
   std::filesystem::path path_;
 };
 
-// TEST/SIZE,iterations,percentile latency,average latency,overall latency (us),average MB/s,overall MB/s,average,overall messages/s
+// TEST/SIZE,iterations,median latency,average latency,overall latency (us),average MB/s,overall MB/s,average,overall messages/s
 void take_line(measurements& into, const std::string& owner, const std::string& line) {
   const auto fields = base::split(line, ',');
   const auto slash = fields.front().find('/');
@@ -66,7 +66,7 @@ void take_line(measurements& into, const std::string& owner, const std::string& 
   const auto which = base::parse_number(fields[0].substr(0, slash)), size = base::parse_number(fields[0].substr(slash + 1));
   if (!which || !size || *which >= tests().size()) return;
   const auto& t = tests()[*which];
-  const double latency = std::atof(fields[4].c_str()) * 1000, rate = std::atof(fields[8].c_str());
+  const double latency = std::atof(fields[2].c_str()) * 1000, rate = std::atof(fields[8].c_str());
   const std::string unit = t.unit;
   const double sample = unit == "ns" ? latency : unit == "1/s" ? rate : rate * static_cast<double>(*size) / 1e9;
   if (sample > 0) into.add(owner, t.reported, *size, t.unit, sample);

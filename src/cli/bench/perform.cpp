@@ -22,7 +22,7 @@ std::size_t place_of(const std::string& name) {
 
 double duration_of(const timing& t) { return std::max({t.whole, t.sending, t.receiving}); }
 
-// As many repetitions as make a sample of the wanted length; found by trying, which warms everything up as well.
+// As many repetitions as take so long; found by trying, which warms everything up as well.
 std::uint64_t calibrate(duo& d, const item& i, base::nanoseconds wanted) {
   const auto place = place_of(i.operation);
   const std::uint64_t step = all_operations()[place].step;
@@ -65,6 +65,18 @@ void settle(base::nanoseconds how_long) {
   ::nanosleep(&t, nullptr);
 }
 
+// One sample of every output: the median of the batches.
+void take_sample(duo& d, const item& i, std::uint64_t count, unsigned batches, measurements& into) {
+  const auto place = place_of(i.operation);
+  std::vector<measurement> values(i.outputs.size());
+  for (unsigned b = 0; b < batches; ++b) {
+    const auto t = d.run(place, i.size, count);
+    for (std::size_t o = 0; o < values.size(); ++o) values[o].samples.push_back(in_unit(i.outputs[o], i, t, count));
+  }
+  for (std::size_t o = 0; o < values.size(); ++o)
+    into.add(i.owner, i.outputs[o].name, i.bytes, name_of(i.outputs[o].unit), values[o].median());
+}
+
 }  // namespace
 
 measurements perform(duo& d, const schedule& s, const settings& how, const std::function<void(const item&)>& step) {
@@ -72,7 +84,7 @@ measurements perform(duo& d, const schedule& s, const settings& how, const std::
   bool stirred = false;  // the fabric has been used since it last settled
   for (const auto& g : s) {
     std::vector<std::uint64_t> counts;
-    for (const auto& i : g) counts.push_back(calibrate(d, i, how.sample));
+    for (const auto& i : g) counts.push_back(calibrate(d, i, how.sample / how.batches));
     stirred = true;
     for (unsigned r = 0; r < how.repeat; ++r)
       for (std::size_t n = 0; n < g.size(); ++n) {
@@ -80,8 +92,7 @@ measurements perform(duo& d, const schedule& s, const settings& how, const std::
         step(i);
         if (i.settle && stirred) settle(how.quick ? settling_time / 20 : settling_time);
         stirred = !i.settle;
-        const auto t = d.run(place_of(i.operation), i.size, counts[n]);
-        for (const auto& o : i.outputs) all.add(i.owner, o.name, i.bytes, name_of(o.unit), in_unit(o, i, t, counts[n]));
+        take_sample(d, i, counts[n], how.batches, all);
       }
   }
   return all;

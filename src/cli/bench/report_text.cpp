@@ -27,10 +27,12 @@ std::string short_number(double value, double scale = 1) {
 // Microseconds a message, of so many bytes at so many GB/s.
 double microseconds_each(std::size_t size, double gigabytes) { return static_cast<double>(size) / gigabytes / 1000; }
 
-// Columns that are as wide as what is in them; the first is flush left, the others flush right.
+// Columns that are as wide as what is in them; the first is flush left, the others flush right up to `words_from`.
 class text_table {
  public:
-  explicit text_table(std::vector<std::string> head) { row(std::move(head)); }
+  explicit text_table(std::vector<std::string> head, std::size_t words_from = ~std::size_t{0}) : words_from_(words_from) {
+    row(std::move(head));
+  }
   void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   void rule() { rows_.emplace_back(); }
 
@@ -47,20 +49,21 @@ class text_table {
   }
 
  private:
-  static std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
-    std::string text = "  ";
+  std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
+    std::string text;
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      const auto gap = i == 0 ? "" : "  ";
-      if (cells.empty())
-        text += (i == 0 ? "" : "--") + std::string(widths[i], '-');
-      else if (i == 0)
-        text += cells[i] + std::string(widths[i] - cells[i].size(), ' ');
-      else
-        text += gap + std::string(widths[i] - cells[i].size(), ' ') + cells[i];
+      if (cells.empty()) {
+        text += (i == 0 ? "  " : "--") + std::string(widths[i], '-');
+        continue;
+      }
+      const std::string blanks(widths[i] - cells[i].size(), ' ');
+      text += "  " + (i == 0 || i >= words_from_ ? cells[i] + blanks : blanks + cells[i]);
     }
+    text.erase(text.find_last_not_of(' ') + 1);
     return text + "\n";
   }
 
+  const std::size_t words_from_;
   std::vector<std::vector<std::string>> rows_;
 };
 
@@ -127,7 +130,7 @@ std::string sentence_of(const requirement& r, std::optional<double> value) {
 }  // namespace
 
 std::string ratios_text(const report& r) {
-  text_table t({"key", "value", "must be", "", "what it is"});
+  text_table t({"key", "value", "must be", "", "what it is"}, 3);
   for (const auto& each : requirements()) {
     const bool wanted = std::any_of(r.fabrics.begin(), r.fabrics.end(), [&](const system& f) { return f.owner == each.fabric; });
     if (!wanted) continue;

@@ -18,8 +18,9 @@ namespace weft::cli::bench {
 enum class suite { everything, goodput };
 
 struct settings {
-  unsigned repeat = 7;
-  base::nanoseconds sample = 40 * base::millisecond;  // how long one sample takes, about
+  unsigned repeat = 7;                                // samples
+  base::nanoseconds sample = 40 * base::millisecond;  // how long one takes, about
+  unsigned batches = 20;                              // a sample is the median of so many: short ones mostly escape interruptions
   bool quick = false;
 };
 

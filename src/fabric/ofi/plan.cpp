@@ -54,6 +54,12 @@ void read_order(plan& p, const fi_info& info) {
   if (p.read_after_write) p.largest_read = std::min(p.largest_read, info.ep_attr->max_order_raw_size);
 }
 
+// Providers whose adapters perform remote memory access themselves, although messages, and so the provider as a whole, want driving.
+bool adapter_performs(const fi_info& info) {
+  const std::string_view name = info.fabric_attr->prov_name, core = name.substr(0, name.find(';'));
+  return core == "verbs" || core == "cxi" || core == "gni";
+}
+
 }  // namespace
 
 plan make_plan(const fi_info& info, bool delivers) {
@@ -74,7 +80,7 @@ plan make_plan(const fi_info& info, bool delivers) {
   p.one_lock = info.domain_attr->threading != FI_THREAD_SAFE;
   // Where a post ends in the peer's memory, a bell rung afterwards finds it there. Elsewhere it would ring too early.
   p.bell = info.ep_attr->protocol == FI_PROTO_SHM;
-  p.one_sided = p.rma && info.domain_attr->data_progress == FI_PROGRESS_AUTO;
+  p.one_sided = p.rma && (info.domain_attr->data_progress == FI_PROGRESS_AUTO || adapter_performs(info));
   narrow(p);
   // Without an order behind writes and without word of their delivery, a message after a put could not be placed.
   if (p.rma && !p.ordered_puts() && !p.delivery) p.rma = p.atomics = p.one_sided = false;

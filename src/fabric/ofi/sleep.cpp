@@ -117,7 +117,8 @@ void ofi_port::sleep_on_events(sleeper who, bool with_queue, base::nanoseconds l
   asleep_[index(who)].store(false);
 }
 
-// Grows from a tenth of a millisecond for a thread that waits for something (one for the communication thread) to twenty: four idle nodes stay below a hundredth of a core.
+// Grows from a tenth of a millisecond for a thread that waits for something (one for the communication thread) to twenty: four idle
+// nodes stay below a hundredth of a core.
 void ofi_port::nap(sleeper who, base::nanoseconds limit) {
   const auto now = base::now();
   const auto busy = busy_.load(std::memory_order_relaxed);
@@ -144,12 +145,14 @@ void ofi_port::take_census() {
     if (node != self() && !failed(node)) look_after(node, now);
 }
 
-// A node that owes us a sign of life is asked for one after a third of the time that makes it dead.
+// On one host the kernel knows whether a process lives. Elsewhere a node that owes us a sign of life is asked for one after a third of
+// the time that makes it dead.
 void ofi_port::look_after(node_id node, base::nanoseconds now) {
   peer& p = peers_[node];
   if (p.alive) {
     pollfd process{p.alive.get(), POLLIN, 0};
-    if (::poll(&process, 1, 0) == 1) return lose(node, base::format("its process (pid %d) has ended", p.pid));
+    if (::poll(&process, 1, 0) == 1) lose(node, base::format("its process (pid %d) has ended", p.pid));
+    return;
   }
   const auto heard = p.heard.load(std::memory_order_relaxed);
   if (!p.unanswered.load(std::memory_order_relaxed) || heard != p.counted) {
