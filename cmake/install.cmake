@@ -12,5 +12,6 @@ configure_package_config_file(cmake/weftConfig.cmake.in ${CMAKE_BINARY_DIR}/weft
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${package_dir})
 
+file(RELATIVE_PATH weft_pc_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)  # found wherever the tree was put
 configure_file(cmake/weft.pc.in ${CMAKE_BINARY_DIR}/weft.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -140,6 +140,9 @@ void agent::from_node(agent_node& node, control::message m) {
   } else if (auto* report = std::get_if<control::report>(&m)) {
     report->node = node.number();
     launcher_->send(*report);
+  } else if (auto* reason = std::get_if<control::give_up>(&m)) {
+    reason->node = node.number();
+    launcher_->send(*reason);
   } else if (auto* question = std::get_if<control::ask_missing>(&m)) {
     question->node = node.number();
     launcher_->send(*question);

@@ -45,7 +45,8 @@ void run_launcher::bring_down() {
 }
 
 void run_launcher::node_failed(std::uint32_t node, int exit_status, const std::string& how) {
-  if (!decide(exit_status, name(node) + " " + how + "; the job was ended")) return;
+  const auto& reason = nodes_[node].reason;
+  if (!decide(exit_status, name(node) + (reason.empty() ? " " + how + "; the job was ended" : ": " + reason))) return;
   to_all(control::notice{node, how});
   bring_down();
 }

@@ -36,6 +36,7 @@ class run_launcher {
     bool joined = false, left = false, exited = false;
     int wait_status = 0;
     std::string version, build;
+    std::string reason;        // why it gave up, in its own words
     std::uint32_t rounds = 0;  // exchanges that it has come to
   };
   struct verdict {

@@ -39,6 +39,8 @@ void run_launcher::from_agent(std::uint32_t host, control::message m) {
     nodes_[leave->node].left = true;
   } else if (auto* report = std::get_if<control::report>(&m); report && mine(report->node)) {
     node_reported(*report);
+  } else if (auto* reason = std::get_if<control::give_up>(&m); reason && mine(reason->node)) {
+    nodes_[reason->node].reason = reason->sentence;
   } else if (auto* exited = std::get_if<control::exited>(&m); exited && mine(exited->node)) {
     node_exited(exited->node, exited->wait_status);
   } else if (std::holds_alternative<control::finished>(m)) {

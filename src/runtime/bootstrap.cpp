@@ -10,6 +10,8 @@ namespace weft::runtime {
 
 bootstrap::~bootstrap() = default;
 
+bool bootstrap::give_up(const std::string&) { return false; }
+
 result<std::unique_ptr<bootstrap>> join_job() {
   if (std::getenv(control_variable) != nullptr) return join_launched();
   if (pmix_announced()) return join_pmix();

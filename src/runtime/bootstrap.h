@@ -70,6 +70,10 @@ class bootstrap {
   // This node found `peer` unreachable: the launcher ends the job and names that node. `how` completes a sentence, as above.
   virtual void report(node_id peer, const std::string& how) = 0;
 
+  // This node cannot go on and is about to exit with a status other than 0: `sentence` says why and what to try. Returns whether
+  // the launcher will say it, once and for all nodes; if not, the node says it itself.
+  virtual bool give_up(const std::string& sentence);
+
   // The orderly end of this node's part; after it, exiting is no failure of the job. The second and later calls do nothing.
   virtual status leave() = 0;
 };

@@ -158,6 +158,12 @@ struct report {
   auto fields() { return std::tie(node, peer, how); }
 };
 
+struct give_up {  // this node is about to fail, and why
+  std::uint32_t node = 0;
+  std::string sentence;
+  auto fields() { return std::tie(node, sentence); }
+};
+
 struct ask_missing {  // who has not come to this exchange?
   std::uint32_t node = 0, round = 0;
   auto fields() { return std::tie(node, round); }
@@ -207,7 +213,7 @@ struct welcome {
 // The kind of a message on the wire is its place in this list: only ever append.
 using message =
     std::variant<start_job, input, output_credit, admit, refuse, end_job, ready, started, not_started, output, input_credit, exited,
-                 finished, hello, card, leave, report, ask_missing, gathered, notice, missing, welcome, heartbeat>;
+                 finished, hello, card, leave, report, ask_missing, gathered, notice, missing, welcome, heartbeat, give_up>;
 
 // The whole frame, length included. A message beyond most_bytes gives an empty buffer.
 byte_buffer encode(message m);

@@ -75,6 +75,7 @@ class launched final : public bootstrap {
   result<std::vector<base::byte_buffer>> exchange(base::byte_view mine, base::nanoseconds limit) override;
   void watch(std::function<void(node_id, const std::string&)> told) override;
   void report(node_id peer, const std::string& how) override;
+  bool give_up(const std::string& sentence) override;
   status leave() override;
 
  private:
@@ -165,6 +166,8 @@ void launched::watch(std::function<void(node_id, const std::string&)> told) {
 void launched::report(node_id peer, const std::string& how) {
   send(control::report{who_.self, peer, how}).ignore();  // without a launcher there is nobody to tell, and this node ends by itself
 }
+
+bool launched::give_up(const std::string& sentence) { return send(control::give_up{who_.self, sentence}).ok(); }
 
 status launched::leave() {
   {

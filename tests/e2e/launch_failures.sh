@@ -54,6 +54,15 @@ a_node_that_others_cannot_reach_is_named() {
   expect_one_sentence '^weft: node 2 .* has not answered for 5 s, says node 0; the job was ended$'
 }
 
+the_reason_for_which_all_nodes_give_up_is_said_once() {
+  run "$WEFT" run -n 3 "$PROBE" give-up
+  expect_status 70
+  expect_one_sentence '^weft: node [0-2] \(host .*, pid [0-9]+\): there is no wool; get some$'
+  run "$PROBE" give-up
+  expect_status 70
+  expect_one_sentence '^weft: there is no wool; get some$'
+}
+
 an_exchange_that_runs_out_of_time_says_who_is_missing() {
   run "$WEFT" run -n 3 "$PROBE" late 1
   expect_status 0
@@ -82,6 +91,7 @@ check a_node_that_exits_without_leaving_fails_the_job_even_with_status_0
 check a_node_that_fails_after_it_has_left_gives_the_exit_status_and_disturbs_nobody
 check a_node_that_stays_out_of_the_job_of_the_others_is_a_failure
 check a_node_that_others_cannot_reach_is_named
+check the_reason_for_which_all_nodes_give_up_is_said_once
 check an_exchange_that_runs_out_of_time_says_who_is_missing
 check the_loss_of_an_agent_names_the_host_and_its_nodes
 summary

@@ -194,6 +194,14 @@ int twice(const arguments&) {
   return 0;
 }
 
+// give-up: all nodes fail for the same reason.
+int give_up(const arguments&) {
+  auto job = join();
+  const std::string sentence = "there is no wool; get some";
+  if (!job->give_up(sentence)) std::fprintf(stderr, "weft: %s\n", sentence.c_str());
+  return 70;
+}
+
 // stay-out NODE: that node ends without joining the job.
 int stay_out(const arguments& a) {
   if (number(std::getenv("WEFT_NODE")) == number(a.at(0))) return 0;
@@ -208,7 +216,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, std::function<int(const arguments&)>> modes = {
       {"cards", cards}, {"same", same},       {"die", die},           {"leave-with", leave_with},
       {"hang", hang},   {"orphans", orphans}, {"lines", lines},       {"report", report},
-      {"late", late},   {"twice", twice},     {"stay-out", stay_out},
+      {"late", late},   {"twice", twice},     {"stay-out", stay_out}, {"give-up", give_up},
   };
   const arguments all(argv + 1, argv + argc);
   if (all.empty() || modes.count(all[0]) == 0) {

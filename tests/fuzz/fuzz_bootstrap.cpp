@@ -89,6 +89,7 @@ std::vector<fuzz::input> fuzz::examples() {
       control::missing{0, 1, {1, 2}},
       welcome,
       control::heartbeat{},
+      control::give_up{1, "libfabric was not found"},
   };
   std::vector<input> all;
   input conversation{3};

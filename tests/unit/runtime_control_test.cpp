@@ -48,7 +48,8 @@ std::vector<message> one_of_each() {
           notice{1, "was killed"},
           missing{0, 3, {1, 2}},
           w,
-          heartbeat{0}};
+          heartbeat{0},
+          give_up{1, "no way"}};
 }
 
 base::byte_view without_length(const base::byte_buffer& frame) { return base::byte_view(frame).subspan(header_bytes); }

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/bench/duo.h"
+#include "os/spin.h"
 
 namespace weft::cli::bench {
 namespace {
@@ -11,11 +12,10 @@ namespace {
 double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
 
 void await(std::atomic<std::uint64_t>& line, std::uint64_t value) {
-  while (line.load(std::memory_order_acquire) != value) {  // pairs with the release of the other side
-  }
+  while (line.load(std::memory_order_acquire) != value) os::pause();  // pairs with the release of the other side
 }
 
-// The same line in both directions.
+// The same line in both directions: whoever reads it gets it with the right to write, so it travels once each way.
 timing one_line(duo& d, std::size_t, std::uint64_t count) {
   auto& line = d.shared()->ball[0].value;
   line.store(0);
@@ -35,7 +35,7 @@ void one_line_back(duo& d, std::size_t, std::uint64_t count) {
   }
 }
 
-// A line for each direction.
+// A line for each direction, as between two memories: the writer first has to get it back from the reader.
 timing two_lines(duo& d, std::size_t, std::uint64_t count) {
   auto &there = d.shared()->ball[0].value, &here = d.shared()->ball[1].value;
   const auto start = base::now();

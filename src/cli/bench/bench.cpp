@@ -38,7 +38,11 @@ settings settings_of(const fabric_request& r) {
 class session {
  public:
   session(const fabric_request& r, std::vector<std::string> fabrics)
-      : request_(r), how_(settings_of(r)), fabrics_(std::move(fabrics)), peers_(r.quick ? std::vector<peer>() : known_peers()), bar_(total()) {}
+      : request_(r),
+        how_(settings_of(r)),
+        fabrics_(std::move(fabrics)),
+        peers_(r.quick ? std::vector<peer>() : known_peers()),
+        bar_(total()) {}
 
   void run() {
     for (const auto& f : fabrics_) measure_fabric(f);
@@ -74,7 +78,8 @@ class session {
   }
 
   void measure_fabric(const std::string& f) {
-    take(measure_in_job({f, provider_of(f), "", suite::everything, how_}, [&](const std::string& what) { bar_.advance(1, f + ": " + what); }));
+    take(measure_in_job({f, provider_of(f), "", suite::everything, how_},
+                        [&](const std::string& what) { bar_.advance(1, f + ": " + what); }));
   }
 
   // Jobs with and without loss take turns, each a share of the samples.
@@ -94,7 +99,8 @@ class session {
         }
         measurements renamed;
         for (const auto& [size, each] : *m->find("udp", "goodput"))
-          for (const double sample : each.samples) renamed.add(loss ? "udp_lossy" : "udp_clean", "goodput", size, each.unit, sample);
+          for (const double sample : each.samples)
+            renamed.add(loss ? "udp_lossy" : "udp_clean", "goodput", size, each.unit, sample);
         take(renamed);
       }
     }
@@ -134,8 +140,12 @@ report session::result(const std::string& command) {
 }
 
 void print(const report& r) {
-  std::printf("%s, %d cores, %s\n%s; each value is the median of its samples\n\n", r.machine.processor.c_str(), r.machine.cores,
-              r.machine.kernel.c_str(), r.pinning.c_str());
+  std::printf("%s, %d cores, %s\n%s; each value is the median of its samples, each ratio that of sample by sample\n",
+              r.machine.processor.c_str(), r.machine.cores, r.machine.kernel.c_str(), r.pinning.c_str());
+  // A virtual machine does not say what its cores are; this does: hyperthreads of one core need a third of what two cores need.
+  if (const auto line = r.found.median("bare", "two_lines_one_way", 8))
+    std::printf("a cache line goes from one to the other in %.0f ns\n", *line);
+  std::printf("\n");
   std::printf("%s\n%s\n%s\n%s", ratios_text(r).c_str(), table_2_text(r).c_str(), table_3_text(r).c_str(), rest_text(r).c_str());
   for (const auto& note : r.notes) std::printf("%s\n", note.c_str());
 }
@@ -178,10 +188,13 @@ void add_bench(CLI::App& weft, int& exit_status) {
   auto* fabric = bench->add_subcommand("fabric", "Latency, bandwidth and rates of the fabrics, on this host");
   const auto r = std::make_shared<fabric_request>();
   fabric->add_option("--fabric", r->fabrics, "Which fabrics, with commas between them; default: " + r->fabrics)->type_name("NAMES");
-  fabric->add_option("--provider", r->provider, "The libfabric provider that ofi is measured over; default: " + r->provider)->type_name("NAME");
+  fabric->add_option("--provider", r->provider, "The libfabric provider that ofi is measured over; default: " + r->provider)
+      ->type_name("NAME");
   fabric->add_option("--json", r->json, "Write all measurements and ratios there")->type_name("FILE");
   fabric->add_option("--plots", r->plots, "Write plots there, as SVG")->type_name("FOLDER");
-  fabric->add_option("--repeat", r->repeat, "Samples of each measurement; default: 7, with --quick 3")->type_name("COUNT")->check(CLI::Range(1, 1000));
+  fabric->add_option("--repeat", r->repeat, "Samples of each measurement; default: 7, with --quick 3")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1, 1000));
   fabric->add_flag("--quick", r->quick, "Take a few seconds: short samples, no peers. For trying out, not for figures");
   fabric->callback([=, &exit_status] { exit_status = bench_fabric(*r); });
 }

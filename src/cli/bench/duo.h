@@ -52,6 +52,7 @@ class duo {
   message_station& station() { return station_; }
   bare_sockets& sockets() { return sockets_; }
 
+  const window& mine() const { return windows_[port_.self()]; }
   const window& theirs() const { return windows_[other()]; }
   const queue& my_queue() const { return queues_[port_.self()]; }
   const queue& their_queue() const { return queues_[other()]; }

@@ -59,6 +59,16 @@ const measurements::by_size* measurements::find(const std::string& owner, const 
   return sizes == names->second.end() ? nullptr : &sizes->second;
 }
 
+std::optional<double> measurements::ratio(const place& a, const place& b) const {
+  const auto *over = find(a.owner, a.name), *under = find(b.owner, b.name);
+  if (!over || !under || over->count(a.size) == 0 || under->count(b.size) == 0) return {};
+  const auto &x = over->at(a.size).samples, &y = under->at(b.size).samples;
+  measurement each;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+    if (y[i] > 0) each.samples.push_back(x[i] / y[i]);
+  return each.samples.empty() ? std::nullopt : std::optional(each.median());
+}
+
 std::optional<double> measurements::median(const std::string& owner, const std::string& name, std::size_t size) const {
   const auto* sizes = find(owner, name);
   if (!sizes) return {};

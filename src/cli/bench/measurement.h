@@ -37,6 +37,13 @@ class measurements {
   bool has(const std::string& owner) const { return all_.count(owner) != 0; }
   const by_size* find(const std::string& owner, const std::string& name) const;
 
+  // The median of a/b, sample by sample: samples that were taken next to each other saw the same machine.
+  struct place {
+    std::string owner, name;
+    std::size_t size;
+  };
+  std::optional<double> ratio(const place& a, const place& b) const;
+
   // The median, if it was measured. Without a size: of the smallest that was.
   std::optional<double> median(const std::string& owner, const std::string& name, std::size_t size) const;
   std::optional<double> median(const std::string& owner, const std::string& name) const;

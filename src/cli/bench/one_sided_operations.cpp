@@ -1,6 +1,7 @@
 // Puts, gets, atomics and fences, measured.
 #include "base/clock.h"
 #include "cli/bench/duo.h"
+#include "os/spin.h"
 
 namespace weft::cli::bench {
 namespace {
@@ -16,8 +17,7 @@ void await_word(duo& d, word expected) {
   auto arrived = [&] { return here.load(std::memory_order_acquire) == expected; };  // pairs with the peer's put
   const auto can = d.at().can();
   if (can.mapped)
-    while (!arrived()) {
-    }
+    while (!arrived()) os::pause();
   else if (can.one_sided)
     while (!arrived()) d.at().poll();
   else
@@ -42,6 +42,25 @@ void put_ping_pong_back(duo& d, std::size_t, std::uint64_t count) {
   for (std::uint64_t i = 1; i <= count; ++i) {
     await_word(d, i);
     put_word(d, i);
+  }
+}
+
+// The same with one word in the follower's memory: the leader puts and looks through its mapping, the follower puts to itself.
+timing put_one_line(duo& d, std::size_t, std::uint64_t count) {
+  std::atomic_ref there(*reinterpret_cast<word*>(d.at().mapped(d.other(), d.theirs())));
+  const auto start = base::now();
+  for (std::uint64_t i = 1; i <= 2 * count; i += 2) {
+    put_word(d, i);
+    while (there.load(std::memory_order_acquire) != i + 1) os::pause();  // pairs with the follower's put
+  }
+  return {.whole = since(start)};
+}
+
+void put_one_line_back(duo& d, std::size_t, std::uint64_t count) {
+  for (std::uint64_t i = 1; i <= 2 * count; i += 2) {
+    await_word(d, i);
+    const word answer = i + 1;
+    d.at().put(d.at().self(), d.mine(), 0, std::as_bytes(std::span<const word, 1>(&answer, 1))).or_throw();
   }
 }
 
@@ -98,6 +117,7 @@ timing fences(duo& d, std::size_t, std::uint64_t count) {
 
 constexpr operation list[] = {
     {"put_ping_pong", put_ping_pong, put_ping_pong_back},
+    {"put_one_line", put_one_line, put_one_line_back},
     {"put_stream", put_stream, serve},
     {"put_bursts", put_bursts, serve, burst},
     {"get", gets, serve},

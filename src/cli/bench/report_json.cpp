@@ -21,7 +21,7 @@ std::string json_text(const report& r) {
   for (const auto& each : requirements())
     if (const auto value = each.value(r.found)) {
       all["ratios"][each.key] = *value;
-      all["must_be"][each.key] = {{each.at_most ? "at_most" : "at_least", each.bound}};
+      if (each.bound > 0) all["must_be"][each.key] = {{each.at_most ? "at_most" : "at_least", each.bound}};
     }
   all["notes"] = r.notes;
   auto& tree = all["measurements"] = nlohmann::ordered_json::object();

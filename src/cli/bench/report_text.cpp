@@ -68,6 +68,7 @@ class text_table {
 };
 
 std::string bound_text(const requirement& r) {
+  if (r.bound == 0) return "-";
   const bool millions = r.bound >= 1e6;
   return format("%s %.*f%s", r.at_most ? "at most" : "at least", r.bound >= 100 || millions ? 0 : 2, millions ? r.bound / 1e6 : r.bound,
                 millions ? " million" : "");
@@ -124,6 +125,7 @@ std::vector<std::string> comparison_row(const measurements& m, const system& s) 
 
 std::string sentence_of(const requirement& r, std::optional<double> value) {
   if (!value) return "not measured";
+  if (r.bound == 0) return "";
   return (r.at_most ? *value <= r.bound : *value >= r.bound) ? "met" : "NOT MET";
 }
 

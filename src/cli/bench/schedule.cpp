@@ -15,9 +15,15 @@ constexpr std::size_t one_word = 8, four_words = 32, sixteen_words = 128, twenty
 constexpr std::size_t message_sizes[] = {8, 64, 512, 4 * KiB, 16 * KiB, 64 * KiB};
 constexpr std::size_t block_sizes[] = {8, 64, 512, 4 * KiB, 16 * KiB, 64 * KiB, 256 * KiB, MiB, 4 * MiB};
 
-output ns(std::string name, double timing::*field = &timing::whole) { return {std::move(name), field, unit::nanoseconds}; }
-output half(std::string name) { return {std::move(name), &timing::whole, unit::half_nanoseconds}; }
-output rate(std::string name, double timing::*field = &timing::whole) { return {std::move(name), field, unit::per_second}; }
+output ns(std::string name, double timing::*field = &timing::whole) {
+  return {std::move(name), field, unit::nanoseconds};
+}
+output half(std::string name) {
+  return {std::move(name), &timing::whole, unit::half_nanoseconds};
+}
+output rate(std::string name, double timing::*field = &timing::whole) {
+  return {std::move(name), field, unit::per_second};
+}
 output bandwidth(std::string name, double timing::*field = &timing::whole) {
   return {std::move(name), field, unit::gigabytes_per_second};
 }
@@ -35,9 +41,10 @@ item bare_socket(const std::string& operation, std::size_t size, std::size_t byt
 void add_shared_memory(schedule& s) {
   s.push_back({
       {"shm", "put_ping_pong", 8, 8, {half("put_one_way")}},
-      bare("one_line", 8, 8, {half("one_line_one_way")}),
-      bare("two_lines", 8, 8, {half("two_lines_one_way")}),
+      bare("two_lines", 8, 8, {half("two_lines_one_way"), ns("two_lines_round_trip")}),
       {"shm", "round_trip", 8, 8, {ns("round_trip"), half("latency")}},
+      bare("one_line", 8, 8, {half("one_line_one_way"), ns("one_line_round_trip")}),
+      {"shm", "put_one_line", 8, 8, {half("put_one_line_one_way")}},
   });
   for (const std::size_t size : block_sizes)
     s.push_back({
@@ -50,17 +57,20 @@ void add_shared_memory(schedule& s) {
 void add_sockets(schedule& s) {
   for (const std::size_t size : message_sizes) {
     group g = {{"udp", "round_trip", size, size, {ns("round_trip"), half("latency")}}};
-    if (size <= 16 * KiB) g.push_back(bare_socket("socket_round_trip", size, size, {ns("socket_round_trip"), half("socket_latency")}));
+    if (size <= 16 * KiB)
+      g.push_back(bare_socket("socket_round_trip", size, size, {ns("socket_round_trip"), half("socket_latency")}));
     s.push_back(std::move(g));
   }
-  s.push_back({bare_socket("socket_bursts", 8, 8, {ns("socket_send_overhead", &timing::sending), ns("socket_receive_overhead", &timing::receiving)})});
+  s.push_back({bare_socket("socket_bursts", 8, 8,
+                           {ns("socket_send_overhead", &timing::sending), ns("socket_receive_overhead", &timing::receiving)})});
   group blocks = {{"udp", "put_stream", 64 * KiB, 64 * KiB, {bandwidth("put_bandwidth"), rate("puts_per_second")}}};
   const auto setups = socket_setups();
   for (std::size_t i = 0; i < bulk_setups; ++i)
     blocks.push_back(bare_socket("socket_stream", i, setups[i].datagram, {bandwidth("socket_setup_" + std::to_string(i))}));
   s.push_back(std::move(blocks));
   for (std::size_t i = bulk_setups; i < setups.size(); ++i)
-    s.push_back({bare_socket("socket_stream", i, setups[i].datagram, {bandwidth("socket_stream"), rate("socket_messages_per_second")})});
+    s.push_back(
+        {bare_socket("socket_stream", i, setups[i].datagram, {bandwidth("socket_stream"), rate("socket_messages_per_second")})});
 }
 
 // StarT-JR's Table 2: overheads of bursts, throughput of streams, by kind of message and lane.
@@ -71,7 +81,10 @@ void add_table_2(schedule& s, const std::string& fabric) {
       s.push_back({
           {fabric, "send_bursts" + lane, size, size, {ns("send_overhead" + lane, &timing::sending)}},
           {fabric, "held_sends" + lane, size, size, {ns("receive_overhead" + lane, &timing::receiving)}},
-          {fabric, "stream" + lane, size, size,
+          {fabric,
+           "stream" + lane,
+           size,
+           size,
            {bandwidth("send_throughput" + lane, &timing::sending), bandwidth("receive_throughput" + lane, &timing::receiving)}},
           {fabric, "round_trip" + lane, size, size, {half("message_latency" + lane)}},
       });

@@ -1,7 +1,8 @@
 // What is measured on a fabric, in which order, and how often.
 //
-// A schedule is groups of items. Within a group the items take turns, sample by sample (A, B, A, B, ...), so that what disturbs the
-// machine disturbs all of them: what is to be compared is in one group.
+// A schedule is groups of items. Within a group the items take turns, batch by batch of a sample (A, B, A, B, ...), so that what
+// disturbs the machine disturbs all of them: what is to be compared is in one group. On a virtual machine the two processors may be
+// hyperthreads of one core in one second and cores of their own in the next, which is why turns are short.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ struct item {
   std::size_t size;       // the operation's parameter
   std::size_t bytes;      // what one repetition moves; the size under which it is reported
   std::vector<output> outputs;
-  bool settle = false;    // let the fabric fall asleep first
+  bool settle = false;    // let the fabric fall asleep first; then turns are whole samples
 };
 
 using group = std::vector<item>;

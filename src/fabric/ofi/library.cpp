@@ -64,7 +64,7 @@ std::string abilities_of(std::uint64_t caps) {
     std::uint64_t bit;
     const char* name;
   } known[] = {{FI_MSG, "messages"}, {FI_TAGGED, "tagged messages"}, {FI_RMA, "remote memory"}, {FI_ATOMIC, "atomics"},
-               {FI_MULTICAST, "multicast"}, {FI_COLLECTIVE, "collectives"}};
+               {FI_MULTICAST, "multicast"}};
   std::string text;
   for (const auto& k : known)
     if (caps & k.bit) text += (text.empty() ? "" : ", ") + std::string(k.name);

@@ -23,13 +23,17 @@ bool ofi_port::owes_messages(node_id node) const noexcept { return peers_[node].
 // Where the destination's thread moves the bytes in any case, a message does as well: it keeps words whole, which a stream of bytes does
 // not, and it is in order, which some providers' writes are not.
 bool ofi_port::suits_remote_write(std::uint64_t offset, std::size_t size) const noexcept {
-  if (!plan().rma || size == 0) return false;
+  if (!plan().rma) return false;
   if (plan().one_sided || plan().all_rma || size >= large_put) return true;
   const bool whole_word = size == sizeof(word) && offset % sizeof(word) == 0;
   return plan().ordered_puts() && !whole_word;
 }
 
 status ofi_port::put(node_id node, const window& w, std::uint64_t offset, bytes source) {
+  if (source.empty()) {
+    count(counter::puts);
+    return check(node, w, offset, 0, rights::write);
+  }
   if (node == self() || !suits_remote_write(offset, source.size())) return message_port::put(node, w, offset, source);
   if (auto fine = check(node, w, offset, source.size(), rights::write); !fine) return fine;
   if (owes_messages(node)) {

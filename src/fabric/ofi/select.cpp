@@ -1,5 +1,6 @@
 #include "fabric/ofi/select.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -14,6 +15,7 @@
 
 #include "base/text.h"
 #include "fabric/ofi/frame.h"
+#include "fabric/window_table.h"
 
 namespace weft::fabric::ofi {
 
@@ -167,6 +169,15 @@ bool can_deliver(const library& l, const fi_info& chosen) {
   return ask(l, q) != nullptr;
 }
 
+// The shm provider names its files after the process, and a file that a killed process left behind is in the way of the next one with
+// its number.
+void name_uniquely(fi_info& info) {
+  const std::string name = base::format("fi_shm://weft-%016llx", static_cast<unsigned long long>(new_capability()));
+  std::free(info.src_addr);
+  info.src_addr = copied(name);
+  info.src_addrlen = name.size() + 1;
+}
+
 std::string names_here(const library& l) {
   std::string text;
   question q;
@@ -227,6 +238,7 @@ result<selection> select_provider(const library& l, const fabric_options& option
       }
     }
   if (!best) return refuse_provider(l, options, any);
+  if (best->ep_attr->protocol == FI_PROTO_SHM) name_uniquely(*best);
   plan p = make_plan(*best, can_deliver(l, *best));
   size_lanes(p, options.nodes, largest_body);
   if (p.slot > best->ep_attr->max_msg_size)

@@ -187,6 +187,7 @@ void ofi_port::note(peer& p, std::int64_t code) noexcept {
   if (code == 0) return;
   if (code == -FI_EAGAIN) {
     congested_.store(true, std::memory_order_relaxed);
+    p.unanswered.store(true, std::memory_order_relaxed);  // it may never have been there to take up a connection
     ring(p);  // the peer may have to do something first: take up the connection, or make room
     return;
   }

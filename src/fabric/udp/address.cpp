@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::size_t most_addresses = 64;
 
-std::size_t octets_of(std::uint8_t family) { return family == AF_INET ? 4 : 16; }
+std::size_t octets_of(std::uint8_t family) {
+  return family == AF_INET ? 4 : 16;
+}
 
 bool prefix_equal(const address& a, const address& b, unsigned bits) {
   if (a.family != b.family) return false;
@@ -66,7 +68,9 @@ bool parse_network(const std::string& text, address& into) {
 
 }  // namespace
 
-bool address::same_network(const address& other) const { return prefix_equal(*this, other, std::min(prefix, other.prefix)); }
+bool address::same_network(const address& other) const {
+  return prefix_equal(*this, other, std::min(prefix, other.prefix));
+}
 
 std::string address::text() const {
   char buffer[INET6_ADDRSTRLEN] = {};
@@ -113,17 +117,23 @@ result<std::vector<address>> offered_addresses(bool one_host, const std::string&
     if (i->ifa_addr->sa_family != AF_INET && i->ifa_addr->sa_family != AF_INET6) continue;
     const address a = from_sockaddr(i->ifa_addr, prefix_of(i->ifa_netmask));
     const bool link_local = a.family == AF_INET6 && a.octets[0] == 0xfe && (a.octets[1] & 0xc0) == 0x80;
-    const bool wanted = chosen.empty() ? !(i->ifa_flags & IFF_LOOPBACK) : by_network ? prefix_equal(a, network, network.prefix) : chosen == i->ifa_name;
+    const bool wanted = chosen.empty() ? !(i->ifa_flags & IFF_LOOPBACK)
+                        : by_network   ? prefix_equal(a, network, network.prefix)
+                                       : chosen == i->ifa_name;
     if (wanted && !link_local && found.size() < most_addresses) found.push_back(a);
   }
   ::freeifaddrs(list);
   if (!known_name)
-    return {errc::invalid_argument, base::format("there is no network interface \"%s\" on this host; see: ip -brief address", chosen.c_str())};
+    return {errc::invalid_argument,
+            base::format("there is no network interface \"%s\" on this host; see: ip -brief address", chosen.c_str())};
   if (found.empty())
-    return {errc::unavailable, chosen.empty() ? std::string("this host has no network interface that is up and has an address; bring one up, or "
-                                                            "name one with --interface")
-                                              : base::format("no address of this host matches --interface %s; see: ip -brief address", chosen.c_str())};
-  std::stable_sort(found.begin(), found.end(), [](const address& a, const address& b) { return a.family < b.family; });  // IPv4 first
+    return {errc::unavailable,
+            chosen.empty()
+                ? std::string("this host has no network interface that is up and has an address; bring one up, or "
+                              "name one with --interface")
+                : base::format("no address of this host matches --interface %s; see: ip -brief address", chosen.c_str())};
+  std::stable_sort(found.begin(), found.end(),
+                   [](const address& a, const address& b) { return a.family < b.family; });  // IPv4 first
   return found;
 }
 
@@ -144,7 +154,8 @@ result<card> card::unpack(base::byte_view bytes) {
     a.family = in.take<std::uint8_t>();
     a.prefix = in.take<std::uint8_t>();
     a.octets = in.take<std::array<std::uint8_t, 16>>();
-    if ((a.family != AF_INET && a.family != AF_INET6) || a.prefix > octets_of(a.family) * 8) return {errc::invalid_argument, "a malformed card"};
+    if ((a.family != AF_INET && a.family != AF_INET6) || a.prefix > octets_of(a.family) * 8)
+      return {errc::invalid_argument, "a malformed card"};
     c.addresses.push_back(a);
   }
   if (!in.complete() || c.addresses.empty()) return {errc::invalid_argument, "a malformed card"};

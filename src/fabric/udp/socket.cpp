@@ -17,7 +17,9 @@ constexpr int udp_segment = 103, udp_gro = 104;
 
 constexpr std::size_t large_datagram = 16384;
 
-int set_option(int fd, int level, int name, int value) { return ::setsockopt(fd, level, name, &value, sizeof value); }
+int set_option(int fd, int level, int name, int value) {
+  return ::setsockopt(fd, level, name, &value, sizeof value);
+}
 
 // The forced form may exceed the system's limit, for those who are allowed to.
 void size_buffer(int fd, int forced, int plain, std::size_t bytes) {
@@ -46,7 +48,8 @@ result<datagram_socket> datagram_socket::open(std::uint8_t family, bool loopback
   const endpoint at = make_endpoint(any, port);
   if (::bind(fd, reinterpret_cast<const sockaddr*>(&at.where), at.length) != 0) {
     if (errno == EADDRINUSE)
-      return {errc::system, base::format("UDP port %u is taken by another process; choose another with --port, or leave it out", port)};
+      return {errc::system,
+              base::format("UDP port %u is taken by another process; choose another with --port, or leave it out", port)};
     if (errno == EACCES)
       return {errc::system, base::format("UDP port %u needs privileges; choose one above 1023 with --port, or leave it out", port)};
     return base::system_failure(base::format("cannot bind UDP port %u", port), errno);
@@ -54,7 +57,8 @@ result<datagram_socket> datagram_socket::open(std::uint8_t family, bool loopback
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;
   ::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &length);
-  s.port_ = ntohs(family == AF_INET ? reinterpret_cast<sockaddr_in*>(&bound)->sin_port : reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port);
+  s.port_ = ntohs(family == AF_INET ? reinterpret_cast<sockaddr_in*>(&bound)->sin_port
+                                    : reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port);
   int granted = 0;
   socklen_t granted_length = sizeof granted;
   ::getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &granted, &granted_length);
@@ -80,7 +84,9 @@ namespace {
 datagram_socket::outcome outcome_of(ssize_t sent) {
   if (sent >= 0) return datagram_socket::outcome::sent;
   switch (errno) {
-    case EAGAIN: case ENOBUFS: case EINTR: return datagram_socket::outcome::would_block;
+    case EAGAIN:
+    case ENOBUFS:
+    case EINTR: return datagram_socket::outcome::would_block;
     case EMSGSIZE: return datagram_socket::outcome::too_large;
     default: return datagram_socket::outcome::failed;
   }
@@ -95,7 +101,9 @@ msghdr message_to(const endpoint& to, iovec* pieces, std::size_t count) {
   return m;
 }
 
-iovec piece(bytes b) { return {const_cast<std::byte*>(b.data()), b.size()}; }
+iovec piece(bytes b) {
+  return {const_cast<std::byte*>(b.data()), b.size()};
+}
 }  // namespace
 
 datagram_socket::outcome datagram_socket::send(const endpoint& to, bytes head, bytes body) {

@@ -22,7 +22,8 @@ constexpr std::size_t segmented_below = 16384;  // datagrams of at most this siz
 constexpr unsigned receives_a_turn = 4;
 
 constexpr base::nanoseconds shortest_nap = 100 * base::microsecond, longest_nap = base::millisecond;
-constexpr base::nanoseconds active_for = 100 * base::millisecond;  // after the last datagram, the clock is looked at every longest_nap
+constexpr base::nanoseconds active_for =
+    100 * base::millisecond;  // after the last datagram, the clock is looked at every longest_nap
 constexpr base::nanoseconds drain_for = 500 * base::millisecond;
 
 // A record: what comes before the payload of a message.
@@ -38,9 +39,12 @@ static_assert(sizeof(record_head) == 8);
 udp_port::udp_port(const fabric_options& options)
     : message_port(options), seal_(options.key), peers_(std::make_unique<peer[]>(options.nodes)) {}
 
-udp_port::~udp_port() { udp_port::close(); }
+udp_port::~udp_port() {
+  udp_port::close();
+}
 
-// --- bringing up ------------------------------------------------------------------------------------------------------------------
+// --- bringing up
+// ------------------------------------------------------------------------------------------------------------------
 
 result<base::byte_buffer> udp_port::open() {
   if (!options_.impair.empty()) {
@@ -78,7 +82,8 @@ status udp_port::connect(std::span<const base::byte_buffer> cards) {
     o.group = options_.group;
     o.sealer = &seal_;
     o.datagram_bytes = datagram_socket::path_payload(p.where);
-    for (std::size_t l = 0; l < lanes; ++l) o.send_buffer_bytes[l] = o.receive_buffer_bytes[l] = std::max(window, most_window), o.credit_bytes[l] = window;
+    for (std::size_t l = 0; l < lanes; ++l)
+      o.send_buffer_bytes[l] = o.receive_buffer_bytes[l] = std::max(window, most_window), o.credit_bytes[l] = window;
     o.dead_after = options_.dead_after;
     p.link.emplace(o);
     if (impairment_) {
@@ -140,7 +145,8 @@ port_statistics udp_port::statistics() const {
   return s;
 }
 
-// --- sending ----------------------------------------------------------------------------------------------------------------------
+// --- sending
+// ----------------------------------------------------------------------------------------------------------------------
 
 bool udp_port::try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   peer& p = peers_[node];
@@ -192,7 +198,8 @@ void udp_port::flush_clean(peer& p, base::nanoseconds now) {
   };
   while (p.link->transmit(now, out)) {
     const std::size_t size = out.header.size() + out.payload.size();
-    if (filled + size > datagram_socket::most_batch || count_in == datagram_socket::most_segments || (segment && size > segment)) send_batch();
+    if (filled + size > datagram_socket::most_batch || count_in == datagram_socket::most_segments || (segment && size > segment))
+      send_batch();
     std::memcpy(p.batch.get() + filled, out.header.data(), out.header.size());
     if (!out.payload.empty()) std::memcpy(p.batch.get() + filled + out.header.size(), out.payload.data(), out.payload.size());
     filled += size;
@@ -215,7 +222,8 @@ void udp_port::after_send(peer& p, datagram_socket::outcome how) {
   if (how == datagram_socket::outcome::too_large) p.link->change_datagram_bytes(datagram_socket::path_payload(p.where));
 }
 
-// --- receiving --------------------------------------------------------------------------------------------------------------------
+// --- receiving
+// --------------------------------------------------------------------------------------------------------------------
 
 bool udp_port::poll_transport() {
   bool any = false;
@@ -289,14 +297,16 @@ bool udp_port::deliver(node_id node, std::unique_lock<os::spin_lock>& held) {
 }
 
 bool udp_port::pending() {
-  if (armed_.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(sleeper::communication)) return true;  // rung since arm()
+  if (armed_.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(sleeper::communication))
+    return true;  // rung since arm()
   if (!requests_welcome()) return false;
   for (node_id node = 0; node < nodes(); ++node)
     if (peers_[node].leftover.load(std::memory_order_relaxed)) return true;
   return false;
 }
 
-// --- the clock --------------------------------------------------------------------------------------------------------------------
+// --- the clock
+// --------------------------------------------------------------------------------------------------------------------
 
 base::nanoseconds udp_port::next_deadline() const {
   base::nanoseconds next = never;
@@ -329,21 +339,24 @@ void udp_port::bury(node_id node, base::nanoseconds now) {
     case reliable::end_cause::peer_restarted: how = "its process was replaced by a new one"; break;
     case reliable::end_cause::peer_broken: how = "it sent what no working node sends"; break;
     default:
-      how = base::format("no sign of life from %s for %.1f s; its host or the network is down, or its process is gone", p.where.text().c_str(),
-                         static_cast<double>(options_.dead_after) / base::second);
+      how = base::format("no sign of life from %s for %.1f s; its host or the network is down, or its process is gone",
+                         p.where.text().c_str(), static_cast<double>(options_.dead_after) / base::second);
   }
   mark_failed(node, how);
   tell_unreachable(node, how);
 }
 
-// --- sleeping ---------------------------------------------------------------------------------------------------------------------
+// --- sleeping
+// ---------------------------------------------------------------------------------------------------------------------
 
 void udp_port::arm(sleeper who) {
   armed_.store(static_cast<std::uint32_t>(who));  // sequentially consistent, as is kick(): the news or the ring, one is seen
   if (who == sleeper::communication && deep_.load()) ring(communication_event_.get());
 }
 
-void udp_port::disarm() { armed_.store(0, std::memory_order_relaxed); }
+void udp_port::disarm() {
+  armed_.store(0, std::memory_order_relaxed);
+}
 
 void udp_port::kick() {
   const auto who = armed_.exchange(0);
