@@ -2,11 +2,12 @@
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug asan tsan demo test quick-test soak install clean
+.PHONY: help setup build debug asan tsan demo test test-sanitizers soak install clean
 
 help:
 	@echo 'make demo     install what is missing, build, and run a job of four nodes on this machine'
-	@echo 'make test     the same set-up, then all tests, with and without sanitizers'
+	@echo 'make test     the same set-up, then all tests'
+	@echo 'make test-sanitizers   the tests of the layers under AddressSanitizer, UBSan and ThreadSanitizer'
 	@echo 'make build    the release build: build/bin/weft'
 	@echo 'make debug    build/debug;  make asan: build/asan;  make tsan: build/tsan'
 	@echo 'make soak     the deterministic tests for SOAK_MINUTES (60) minutes on all cores'
@@ -26,9 +27,12 @@ debug asan tsan: setup
 demo: build
 	@build/bin/weft run -n 4 build/bin/tour
 
-# The sanitizer builds run the part of the tests that is about memory and threads; see tests/CMakeLists.txt.
-test: build asan tsan
-	@scripts/run-tests
+test: build
+	@scripts/run-tests build
+
+# The part of the tests that is about memory and threads once more, under the sanitizers; see tests/CMakeLists.txt.
+test-sanitizers: asan tsan
+	@scripts/run-tests build/asan build/tsan
 
 soak: build
 	@scripts/soak $${SOAK_MINUTES:-60}

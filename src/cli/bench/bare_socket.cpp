@@ -26,11 +26,11 @@ constexpr socket_setup setups[] = {
     {65507, 4, MiB, false, true},
     {32752, 2, MiB, true, false},
     {16376, 4, MiB, true, true},
-    {8, 32, MiB, false, false},
-    {64, 32, MiB, false, false},
-    {512, 32, MiB, false, false},
-    {4096, 8, MiB, false, false},
-    {16384, 4, MiB, false, false},
+    {8, 32, MiB, false, true},
+    {64, 32, MiB, false, true},
+    {512, 32, MiB, false, true},
+    {4096, 8, MiB, false, true},
+    {16384, 4, MiB, false, true},
 };
 static_assert(std::size(setups) > bulk_setups);
 

@@ -79,7 +79,7 @@ class session {
 
   void measure_fabric(const std::string& f) {
     take(measure_in_job({f, provider_of(f), "", suite::everything, how_},
-                        [&](const std::string& what) { bar_.advance(1, f + ": " + what); }));
+                        [&](const std::string& what) { bar_.advance(1, what); }));
   }
 
   // Jobs with and without loss take turns, each a share of the samples.
@@ -171,6 +171,9 @@ int bench_fabric(const fabric_request& r) {
       complain("there is no fabric '" + f + "' to measure; use shm, udp, ofi or several with commas between them");
       return status_usage;
     }
+  // What cannot be written is better known before the measuring than after.
+  if (!r.json.empty()) write_file(r.json, "");
+  if (!r.plots.empty()) make_folder(r.plots);
   session s(r, fabrics);
   s.run();
   const auto all = s.result(command_line(r));

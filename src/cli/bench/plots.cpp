@@ -53,7 +53,7 @@ plot bandwidth(const report& r) {
 plot message_rate(const report& r) {
   plot p("Rate of messages, one sender and one receiver", "bytes of application data", "million messages a second");
   add_systems(p, r, "messages_per_second", 1e-6);
-  add_line(p, "plain UDP, 32 a call", r.found, "bare", "socket_messages_per_second", 1e-6, plot::style::dotted);
+  add_line(p, "plain UDP, several a call", r.found, "bare", "socket_messages_per_second", 1e-6, plot::style::dotted);
   return p;
 }
 
@@ -65,10 +65,13 @@ void write(const std::filesystem::path& path, const plot& p, const report& r) {
 
 }  // namespace
 
-void write_plots(const report& r, const std::string& folder) {
+void make_folder(const std::string& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
-  if (problem) throw error(errc::system, "cannot make the folder " + folder + ": " + problem.message());
+  if (problem) throw error(errc::system, "cannot make the folder " + folder + ": " + problem.message() + "; choose another with --plots");
+}
+
+void write_plots(const report& r, const std::string& folder) {
   const std::filesystem::path to(folder);
   write(to / "latency.svg", latency(r), r);
   write(to / "bandwidth.svg", bandwidth(r), r);

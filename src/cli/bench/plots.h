@@ -7,7 +7,10 @@
 
 namespace weft::cli::bench {
 
-// Writes latency.svg, bandwidth.svg and message-rate.svg; makes the folder if need be. Throws weft::error.
+// Both throw weft::error.
+void make_folder(const std::string& folder);
+
+// Writes latency.svg, bandwidth.svg and message-rate.svg.
 void write_plots(const report& r, const std::string& folder);
 
 }  // namespace weft::cli::bench
