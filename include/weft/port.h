@@ -202,6 +202,8 @@ class port {
   virtual result<word> fetch_add(node_id node, const window& w, std::uint64_t offset, word operand) = 0;
   virtual result<word> swap(node_id node, const window& w, std::uint64_t offset, word desired) = 0;
   virtual result<word> compare_swap(node_id node, const window& w, std::uint64_t offset, word expected, word desired) = 0;
+  virtual result<word> fetch_and(node_id node, const window& w, std::uint64_t offset, word operand) = 0;
+  virtual result<word> fetch_or(node_id node, const window& w, std::uint64_t offset, word operand) = 0;
 
   // Everything that this node issued to `node` before has been performed there.
   virtual status fence(node_id node) = 0;

@@ -263,6 +263,14 @@ result<word> message_port::compare_swap(node_id node, const window& w, std::uint
   return atomic_operation(node, w, offset, atomic_kind::compare_swap, expected, desired);
 }
 
+result<word> message_port::fetch_and(node_id node, const window& w, std::uint64_t offset, word operand) {
+  return atomic_operation(node, w, offset, atomic_kind::bit_and, operand, 0);
+}
+
+result<word> message_port::fetch_or(node_id node, const window& w, std::uint64_t offset, word operand) {
+  return atomic_operation(node, w, offset, atomic_kind::bit_or, operand, 0);
+}
+
 result<word> message_port::atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b) {
   if (auto fine = check(node, w, offset, sizeof(word), rights::atomic); !fine) return fine;
   if (offset % sizeof(word) != 0) return {errc::invalid_argument, "an atomic operation needs an offset that is a multiple of 8"};

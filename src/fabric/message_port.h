@@ -43,6 +43,8 @@ class message_port : public fabric, protected driven {
   result<word> fetch_add(node_id node, const window& w, std::uint64_t offset, word operand) final;
   result<word> swap(node_id node, const window& w, std::uint64_t offset, word desired) final;
   result<word> compare_swap(node_id node, const window& w, std::uint64_t offset, word expected, word desired) final;
+  result<word> fetch_and(node_id node, const window& w, std::uint64_t offset, word operand) final;
+  result<word> fetch_or(node_id node, const window& w, std::uint64_t offset, word operand) final;
   status fence(node_id node) override;
 
   result<queue> make_queue(std::size_t bound) override;
@@ -67,7 +69,7 @@ class message_port : public fabric, protected driven {
   enum class counter : std::size_t {
     puts, put_bytes, gets, get_bytes, atomics, enqueues, sends, send_bytes, fences, handled, waits, sleeps, system_calls, all
   };
-  enum class atomic_kind : word { add, swap, compare_swap };
+  enum class atomic_kind : word { add, swap, compare_swap, bit_and, bit_or };  // numbers are part of the wire format
 
   explicit message_port(const fabric_options& options);
 

@@ -73,13 +73,15 @@ word message_port::perform(std::byte* at, atomic_kind kind, word a, word b) {
     case atomic_kind::add: return target.fetch_add(a);
     case atomic_kind::swap: return target.exchange(a);
     case atomic_kind::compare_swap: target.compare_exchange_strong(a, b); return a;
+    case atomic_kind::bit_and: return target.fetch_and(a);
+    case atomic_kind::bit_or: return target.fetch_or(a);
   }
   return 0;
 }
 
 void message_port::serve_atomic(const message& m) {
   const word offset = m.words[2], kind = m.words[3], token = m.words[6];
-  if (offset % sizeof(word) != 0 || kind > static_cast<word>(atomic_kind::compare_swap))
+  if (offset % sizeof(word) != 0 || kind > static_cast<word>(atomic_kind::bit_or))
     return refuse(m.source, token, {errc::invalid_argument, base::format("node %u: malformed atomic operation", self())});
   auto access = windows_.enter(narrow(m.words[0]), m.words[1], offset, sizeof(word), rights::atomic, self());
   if (!access) return refuse(m.source, token, access.failure());

@@ -208,6 +208,18 @@ TEST_P(port_contract, atomics_of_all_nodes_on_one_word_lose_nothing) {
         seen = *old;
       }
     }
+    // A bit of its own for each node: set by fetch_or in one word, cleared by fetch_and in another.
+    const word mine = word{1} << port.self(), everybody = (word{1} << port.nodes()) - 1;
+    if (port.self() == 0) {
+      OK(port.put(0, w.all[0], 32, bytes_of(everybody)));
+      OK(port.fence(0));
+    }
+    where.barrier();
+    auto without = port.fetch_or(0, w.all[0], 24, mine), with = port.fetch_and(0, w.all[0], 32, ~mine);
+    OK(without);
+    OK(with);
+    EXPECT_EQ(*without & mine, 0u);
+    EXPECT_EQ(*with & mine, mine);
     // Swaps hand tokens round: every token that went in comes out exactly once or stays.
     auto taken = port.swap(0, w.all[0], 16, port.self() + 1);
     OK(taken);
@@ -217,6 +229,8 @@ TEST_P(port_contract, atomics_of_all_nodes_on_one_word_lose_nothing) {
       const auto all = static_cast<word>(turns) * port.nodes();
       EXPECT_EQ(w.look(0), all * 3);
       EXPECT_EQ(w.look(8), all);
+      EXPECT_EQ(w.look(24), everybody);
+      EXPECT_EQ(w.look(32), 0u);
       EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), word{0}), all * (all - 1) / 2 * 3) << "each old value was returned once";
       std::vector<word> tokens(swapped_out);
       tokens.push_back(w.look(16));

@@ -91,8 +91,8 @@ status endpoint::open_endpoint() {
 bool endpoint::atomics_are_valid() {
   std::size_t count = 0;
   auto fetches = [&](fi_op op) { return ::fi_fetch_atomicvalid(endpoint_.get(), FI_UINT64, op, &count) == 0 && count > 0; };
-  return fetches(FI_SUM) && fetches(FI_ATOMIC_WRITE) && ::fi_compare_atomicvalid(endpoint_.get(), FI_UINT64, FI_CSWAP, &count) == 0 &&
-         count > 0;
+  return fetches(FI_SUM) && fetches(FI_ATOMIC_WRITE) && fetches(FI_BAND) && fetches(FI_BOR) &&
+         ::fi_compare_atomicvalid(endpoint_.get(), FI_UINT64, FI_CSWAP, &count) == 0 && count > 0;
 }
 
 result<base::byte_buffer> endpoint::address() const {
@@ -195,6 +195,15 @@ std::int64_t endpoint::read(operation& o, mutable_bytes into, void* descriptor, 
   return ::fi_read(endpoint_.get(), into.data(), into.size(), descriptor, from.node, from.address, from.key, &o.context);
 }
 
+static fi_op fetching_operation(endpoint::atomic_operation what) {
+  switch (what) {
+    case endpoint::atomic_operation::add: return FI_SUM;
+    case endpoint::atomic_operation::bit_and: return FI_BAND;
+    case endpoint::atomic_operation::bit_or: return FI_BOR;
+    default: return FI_ATOMIC_WRITE;
+  }
+}
+
 std::int64_t endpoint::atomic(operation& o, atomic_operation what, const remote_address& on) {
   auto held = turn();
   auto* words = reinterpret_cast<word*>(o.buffer);
@@ -202,7 +211,7 @@ std::int64_t endpoint::atomic(operation& o, atomic_operation what, const remote_
     return ::fi_compare_atomic(endpoint_.get(), &words[0], 1, o.descriptor, &words[1], o.descriptor, &words[2], o.descriptor, on.node,
                                on.address, on.key, FI_UINT64, FI_CSWAP, &o.context);
   return ::fi_fetch_atomic(endpoint_.get(), &words[0], 1, o.descriptor, &words[2], o.descriptor, on.node, on.address, on.key, FI_UINT64,
-                           what == atomic_operation::add ? FI_SUM : FI_ATOMIC_WRITE, &o.context);
+                           fetching_operation(what), &o.context);
 }
 
 // --- completions ------------------------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ class endpoint {
   std::int64_t read(operation& o, mutable_bytes into, void* descriptor, const remote_address& from);
 
   // Operands and the result lie in the slot: [0] operand, [1] what to compare with, [2] what the word held.
-  enum class atomic_operation : std::uint8_t { add, swap, compare_swap };
+  enum class atomic_operation : std::uint8_t { add, swap, compare_swap, bit_and, bit_or };
   std::int64_t atomic(operation& o, atomic_operation what, const remote_address& on);
 
   // Completions of the last moment; -FI_EAGAIN when there are none, -FI_EAVAIL when the next is an error. One thread at a time.

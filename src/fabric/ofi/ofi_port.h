@@ -170,6 +170,7 @@ class ofi_port final : public message_port {
   status flush_by_read(node_id node);
   status await(operation* o, const char* what);
   result<word> atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b) override;
+  static endpoint::atomic_operation providers_operation(atomic_kind kind);
   result<word> atomic_remotely(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b);
 
   get_entry* open_get(node_id node);

@@ -265,6 +265,17 @@ result<word> ofi_port::atomic_operation(node_id node, const window& w, std::uint
   return done;
 }
 
+endpoint::atomic_operation ofi_port::providers_operation(atomic_kind kind) {
+  switch (kind) {
+    case atomic_kind::add: return endpoint::atomic_operation::add;
+    case atomic_kind::swap: return endpoint::atomic_operation::swap;
+    case atomic_kind::compare_swap: return endpoint::atomic_operation::compare_swap;
+    case atomic_kind::bit_and: return endpoint::atomic_operation::bit_and;
+    case atomic_kind::bit_or: break;
+  }
+  return endpoint::atomic_operation::bit_or;
+}
+
 result<word> ofi_port::atomic_remotely(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b) {
   if (auto fine = check(node, w, offset, sizeof(word), rights::atomic); !fine) return fine;
   if (offset % sizeof(word) != 0) return {errc::invalid_argument, "an atomic operation needs an offset that is a multiple of 8"};
@@ -292,10 +303,7 @@ result<word> ofi_port::atomic_remotely(node_id node, const window& w, std::uint6
     }
     if ((!plan().atomic_after_write && p.writes.load(std::memory_order_acquire) != 0) || p.reads.load(std::memory_order_acquire) != 0)
       return false;
-    const auto what = compares                    ? endpoint::atomic_operation::compare_swap
-                      : kind == atomic_kind::swap ? endpoint::atomic_operation::swap
-                                                  : endpoint::atomic_operation::add;
-    const auto code = endpoint_.atomic(*o, what, {p.address, r->address + offset, r->key});
+    const auto code = endpoint_.atomic(*o, providers_operation(kind), {p.address, r->address + offset, r->key});
     note(p, code);
     if (code == 0) outcome = posted::yes;
     return code == 0;
