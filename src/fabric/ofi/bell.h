@@ -47,13 +47,13 @@ class bell {
   }
   void disarm() noexcept { page_->asleep.store(0, std::memory_order_relaxed); }  // a late ring wakes for nothing
 
-  // Sleeps if `who` is armed and the bell has not rung since, or if `anyway` says so. Both are asked after the bell has been looked at:
-  // whatever changes them afterwards is followed by a ring that ends the sleep.
+  // Sleeps until a ring, if `decide` says so when it is told whether `who` is armed. It is asked after the bell has been looked at:
+  // whatever would change its mind afterwards is followed by a ring that ends the sleep.
   template <typename F>
-  void sleep(sleeper who, base::nanoseconds limit, F&& anyway) noexcept {
+  void sleep(sleeper who, base::nanoseconds limit, F&& decide) noexcept {
     auto& word = page_->rung[static_cast<std::size_t>(who)];
-    const std::uint32_t seen = word.load(std::memory_order_acquire);  // pairs with the release in ring
-    if (page_->asleep.load() == static_cast<std::uint32_t>(who) || anyway()) os::futex_wait(word, seen, limit);
+    const std::uint32_t seen = word.load(std::memory_order_acquire);  // pairs with the release in ring and wake
+    if (decide(page_->asleep.load() == static_cast<std::uint32_t>(who))) os::futex_wait(word, seen, limit);
   }
 
   // Wakes `who` whether armed or not.

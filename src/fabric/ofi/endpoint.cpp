@@ -40,11 +40,14 @@ status endpoint::failure(const char* what, std::int64_t code) const {
                                      library_->explain(code).c_str())};
 }
 
-status endpoint::open(const library& l, selection chosen, std::size_t completions) {
+status endpoint::open(const library& l, selection chosen, std::size_t sends, std::size_t receives) {
   const signal_keeper signals;
   library_ = &l;
   chosen_ = std::move(chosen);
   fi_info* about = chosen_.info.get();
+  // Providers make buffers for as many as they offer; weft needs fewer.
+  about->tx_attr->size = std::min(about->tx_attr->size, sends);
+  about->rx_attr->size = std::min(about->rx_attr->size, receives);
   fid_fabric* fabric = nullptr;
   if (const int code = l.fabric(about->fabric_attr, &fabric, nullptr); code != 0) return failure("open its fabric", code);
   fabric_.reset(fabric);
@@ -56,7 +59,7 @@ status endpoint::open(const library& l, selection chosen, std::size_t completion
   fid_av* addresses = nullptr;
   if (const int code = ::fi_av_open(domain, &av, &addresses, nullptr); code != 0) return failure("make an address vector", code);
   addresses_.reset(addresses);
-  if (auto made = open_queue(completions); !made) return made;
+  if (auto made = open_queue(sends + receives); !made) return made;
   return open_endpoint();
 }
 

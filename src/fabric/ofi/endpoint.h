@@ -48,8 +48,8 @@ struct remote_address {
 
 class endpoint {
  public:
-  // `completions`: the most operations that can be under way at a time.
-  status open(const library& l, selection chosen, std::size_t completions);
+  // `sends`, `receives`: the most operations of either kind that can be under way at a time.
+  status open(const library& l, selection chosen, std::size_t sends, std::size_t receives);
   bool is_open() const noexcept { return endpoint_ != nullptr; }
 
   // Ends all traffic: buffers may go away afterwards. Regions are closed by their owners.

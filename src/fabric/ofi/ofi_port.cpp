@@ -2,6 +2,7 @@
 #include "fabric/ofi/ofi_port.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -72,11 +73,12 @@ result<base::byte_buffer> ofi_port::open() {
   if (!l) return l.failure();
   auto chosen = select_provider(**l, options_);
   if (!chosen) return chosen.failure();
-  const std::size_t frames = std::max<std::size_t>(1, nodes() - 1) * frames_a_peer(chosen->plan);
-  if (auto opened = endpoint_.open(**l, std::move(*chosen), frames + most_operations); !opened) return opened;
+  const std::size_t sends = std::min(chosen->plan.transmit_depth, most_operations);
+  const std::size_t receives = std::max<std::size_t>(1, nodes() - 1) * frames_a_peer(chosen->plan);
+  if (auto opened = endpoint_.open(**l, std::move(*chosen), sends, receives); !opened) return opened;
   inject_limit_ = std::min<std::size_t>(plan().inject, 4096);
   for (auto& e : events_) e = os::unique_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-  if (auto prepared = prepare_buffers(); !prepared) return prepared;
+  if (auto prepared = prepare_buffers(sends, receives); !prepared) return prepared;
   if (endpoint_.wait_fd() < 0 && plan().bell && options_.one_host) {
     auto made = bell::create(self());
     if (!made) return made.failure();
@@ -96,11 +98,9 @@ result<base::byte_buffer> ofi_port::open() {
   return base::writer().put(mine).put_text(provider()).put_block(*address).take();
 }
 
-status ofi_port::prepare_buffers() {
-  const std::size_t sends = std::min(plan().transmit_depth, most_operations);
-  const std::size_t frames = std::max<std::size_t>(1, nodes() - 1) * frames_a_peer(plan());
+status ofi_port::prepare_buffers(std::size_t sends, std::size_t receives) {
   if (auto made = operations_.create(sends, plan().slot, sends / 4, "weft-ofi-sends"); !made) return made;
-  if (auto made = receives_.create(frames, plan().slot, 0, "weft-ofi-receives"); !made) return made;
+  if (auto made = receives_.create(receives, plan().slot, 0, "weft-ofi-receives"); !made) return made;
   if (plan().register_local) {
     auto enlist = [this](operation_pool& pool, region& r, std::uint64_t access) -> status {
       auto known = endpoint_.register_memory(pool.memory().data(), pool.memory().size(), access);
@@ -142,6 +142,10 @@ status ofi_port::attach(node_id node, const base::byte_buffer& text, base::byte_
   p.pid = c.pid;
   for (auto& credits : p.credits) credits.store(plan().credits, std::memory_order_relaxed);
   if (node == self() || !options_.one_host) return {};
+  if (endpoint_.info().ep_attr->protocol == FI_PROTO_SHM) {
+    const std::string name(reinterpret_cast<const char*>(address.data()), ::strnlen(reinterpret_cast<const char*>(address.data()), address.size()));
+    if (const auto prefix = name.find("://"); prefix != std::string::npos) p.left_behind = "/" + name.substr(prefix + 3);
+  }
   p.alive = os::unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, c.pid, 0)));
   if (c.bell >= 0)
     if (auto opened = bell::open(c.pid, c.bell); opened.ok()) p.bell = std::move(*opened);
@@ -156,6 +160,7 @@ status ofi_port::connect(std::span<const base::byte_buffer> cards) {
   if (!inserted) return inserted.failure();
   for (node_id node = 0; node < nodes(); ++node) peers_[node].address = (*inserted)[node];
   driver_.start();
+  if (nodes() > 1) watch_ = std::jthread([this](std::stop_token stop) { watch(stop); });
   return {};
 }
 
@@ -166,6 +171,7 @@ void ofi_port::close() {
     driver_.wait([this] { return operations_.under_way() == 0 && unsent_frames_.load(std::memory_order_relaxed) == 0; }, longest_drain,
                  slept);
   }
+  watch_ = {};
   driver_.stop();
 }
 

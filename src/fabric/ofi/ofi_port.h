@@ -18,6 +18,7 @@
 
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 
 #include "fabric/message_port.h"
@@ -108,14 +109,13 @@ class ofi_port final : public message_port {
   };
 
   // --- bringing up: ofi_port.cpp ---
-  status prepare_buffers();
+  status prepare_buffers(std::size_t sends, std::size_t receives);
   status attach(node_id node, const base::byte_buffer& card, base::byte_buffer& address);
   void register_handlers();
   const ofi::plan& plan() const noexcept { return endpoint_.plan(); }
 
   // --- messages out: transmit.cpp ---
   bool try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) override;
-  std::size_t put_piece(node_id) override { return most_payload; }
   bool clear_to_send(const peer& p) const noexcept;
   frame_header header_for(peer& p, lane l);
   bool inject_message(peer& p, frame_header h, std::span<const word> words, bytes payload);
@@ -153,7 +153,6 @@ class ofi_port final : public message_port {
   void take_withdrawn(const message& m);
   word open_inquiry(inquiry& q);
   void close_inquiry(word token);
-  status ask(node_id node, lane l, handler_id id, std::span<const word> words, inquiry& q, const char* what);
   result<route> reach(node_id node, const window& w, std::uint64_t offset, std::size_t size, rights need);
   const remote_window* known(const peer& p, const window& w) const noexcept;
 
@@ -184,18 +183,24 @@ class ofi_port final : public message_port {
   get_entry* get_of(const transfer& t) noexcept;
   status abandon(get_entry* e, status why);
 
-  // --- sleeping and liveness: sleep.cpp ---
+  // --- sleeping: sleep.cpp ---
   bool pending() override;
   void arm(sleeper who) override;
   void disarm() override;
   void block(sleeper who, base::nanoseconds limit) override;
   void kick() override;
+  void wake(sleeper who);
   void block_on_bell(sleeper who, base::nanoseconds limit);
   void block_on_queue(sleeper who, base::nanoseconds limit);
   void nap(sleeper who, base::nanoseconds limit);
   void sleep_on_events(sleeper who, bool with_queue, base::nanoseconds limit);
-  void take_census();
-  void look_after(node_id node, base::nanoseconds now);
+
+  // --- liveness: liveness.cpp ---
+  void watch(std::stop_token stop);
+  void stand_in();
+  void stash_completions();
+  std::int64_t read_queue(std::span<fi_cq_msg_entry> into);
+  void look_after(node_id node, bool always, base::nanoseconds now);
 
   static constexpr std::size_t most_gets = 256;
   static constexpr word get_mark = word{1} << 31;  // in a transfer's token: message_port's own have small numbers there
@@ -210,7 +215,7 @@ class ofi_port final : public message_port {
   region flush_region_;
 
   std::mutex completions_lock_;          // guards reading the queue, and stash_
-  std::vector<fi_cq_msg_entry> stash_;   // read by a look that was not the driver's
+  std::vector<fi_cq_msg_entry> stash_;   // read by somebody else than the driver
   bool stashed_error_ = false;           // likewise
 
   // The driver's.
@@ -238,13 +243,15 @@ class ofi_port final : public message_port {
   bell bell_;                            // this node's own, where there is no descriptor to wait on
   std::array<os::unique_fd, 3> events_;  // by sleeper: what kick() writes to
   std::array<std::atomic<bool>, 3> kicked_{}, asleep_{};
-  std::atomic<bool> resting_{false};     // the communication thread sleeps until arm() wakes it
+  std::atomic<bool> resting_{false};     // the communication thread sleeps until pending() wakes it
   std::uint64_t seen_turns_ = 0;         // the communication thread's
   std::array<base::nanoseconds, 3> quiet_since_{};  // by sleeper, theirs: for naps that grow
   std::atomic<std::uint64_t> busy_{0};   // turns that found something
   std::array<std::uint64_t, 3> seen_busy_{};
-  std::mutex census_lock_;
-  base::nanoseconds last_census_ = 0;    // guarded by census_lock_
+  std::atomic<bool> driver_sleeps_{false};  // an application thread does, in block()
+
+  std::atomic<std::uint64_t> turns_{0};  // the driver's looks at the queue
+  std::jthread watch_;                   // last: ends before everything that it uses
 };
 
 }  // namespace weft::fabric::ofi

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <deque>
+#include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include <rdma/fabric.h>
@@ -36,9 +39,9 @@ struct operation {
   std::atomic<wait> state{wait::nobody};
   int error = 0;                 // of an operation that somebody waited for
 
-  static operation* of(void* context) noexcept { return static_cast<operation*>(context); }
+  static operation* of(void* completed) noexcept { return static_cast<operation*>(completed); }
 };
-static_assert(offsetof(operation, context) == 0);
+static_assert(std::is_standard_layout_v<operation> && offsetof(operation, context) == 0);
 
 class operation_pool {
  public:

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include <rdma/fabric.h>
@@ -75,11 +76,12 @@ struct peer {
   std::atomic<bool> unanswered{false};
   std::atomic<std::uint32_t> heard{0};   // frames
   std::atomic<bool> pong_due{false};
-  std::uint32_t counted = 0;             // of `heard`; this and the next two: whoever takes the census
+  std::uint32_t counted = 0;             // of `heard`; this and the next two: the watch's
   base::nanoseconds silent_since = 0;
   bool pinged = false;
   pid_t pid = 0;
   os::unique_fd alive;                   // a pidfd, on one host: readable when the process is gone
+  std::string left_behind;               // a file in shared memory that goes with the process, or none
 
   ofi::bell bell;
 };

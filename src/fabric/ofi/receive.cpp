@@ -22,6 +22,7 @@ bool is_refusal(int error) noexcept {
 }  // namespace
 
 bool ofi_port::poll_transport() {
+  turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // for the watch
   bool worked = deliver_parked();
   fi_cq_msg_entry entries[batch];
   for (int turn = 0; turn < batches_a_turn; ++turn) {
@@ -54,7 +55,7 @@ std::int64_t ofi_port::next_completions(std::span<fi_cq_msg_entry> into) {
     return static_cast<std::int64_t>(n);
   }
   if (std::exchange(stashed_error_, false)) return -FI_EAVAIL;
-  return endpoint_.read_completions(into);
+  return read_queue(into);
 }
 
 void ofi_port::complete(const fi_cq_msg_entry& e) {
@@ -133,20 +134,12 @@ void ofi_port::take_frame(operation& o, std::size_t length) {
     return post_receive(o);
   }
   peer& p = peers_[h.source];
-  p.unanswered.store(false, std::memory_order_relaxed);  // this and the next: for the census, which may be late
-  p.heard.store(p.heard.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   for (std::size_t i = 0; i < lanes; ++i)
     if (h.returned[i] != 0) {
       const std::uint32_t most = plan().credits - std::min(plan().credits, p.credits[i].load(std::memory_order_relaxed));
       p.credits[i].fetch_add(std::min<std::uint32_t>(h.returned[i], most), std::memory_order_relaxed);
     }
-  if (h.kind == frame_kind::control) {
-    if (h.flags & frame_header::ping) {
-      p.pong_due.store(true, std::memory_order_relaxed);
-      control_due_.store(true, std::memory_order_relaxed);
-    }
-    return post_receive(o);
-  }
+  if (h.kind == frame_kind::control) return post_receive(o);
   inbound_lane& in = p.in[static_cast<std::size_t>(h.lane)];
   const std::uint32_t ahead = h.sequence - in.expected;
   if (ahead == 0) {
@@ -205,7 +198,7 @@ void ofi_port::hand_over(const frame_header& h, const std::byte* body) {
   auto& owed = p.owed[static_cast<std::size_t>(h.lane)];
   const auto frames = static_cast<std::uint32_t>(frames_of(h.body(), plan().slot));
   if (owed.fetch_add(frames, std::memory_order_relaxed) + frames >= credits_kept(plan().credits))
-    control_due_.store(true, std::memory_order_relaxed);
+    control_due_.store(true, std::memory_order_release);  // pairs with the acquire in return_credits
 }
 
 bool ofi_port::deliver_parked() {

@@ -71,7 +71,7 @@ bool ofi_port::try_transmit(node_id node, lane l, handler_id id, std::span<const
     if (l == lane::request) p.sent.issue();
     if (id == own::put || id == own::put_runs || id == own::enqueue) p.served.issue();
   }
-  p.unanswered.store(true, std::memory_order_relaxed);  // the census looks at it now and then; late is soon enough
+  p.unanswered.store(true, std::memory_order_relaxed);  // the watch looks at it now and then; late is soon enough
   ring(p);
   return true;
 }
@@ -141,9 +141,9 @@ bool ofi_port::flush_unsent() {
   return any;
 }
 
-// Tells peers of credits that they may be waiting for, and answers pings. The driver's.
+// Tells peers of credits that they may be waiting for, and answers pings.
 void ofi_port::return_credits() {
-  control_due_.store(false, std::memory_order_relaxed);
+  if (!control_due_.exchange(false, std::memory_order_acquire)) return;
   const std::uint32_t kept = credits_kept(plan().credits);
   for (node_id node = 0; node < nodes(); ++node) {
     peer& p = peers_[node];
