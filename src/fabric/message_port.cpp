@@ -137,7 +137,7 @@ status message_port::put(node_id node, const window& w, std::uint64_t offset, by
     return {};
   }
   while (!source.empty()) {
-    const std::size_t piece = std::min(source.size(), put_piece(node));
+    const std::size_t piece = std::min(source.size(), put_piece(node, source.size()));
     const word words[] = {w.id, w.capability, offset};
     if (auto sent = post(node, lane::request, own::put, words, source.first(piece)); !sent) return sent;
     offset += piece;

@@ -78,8 +78,10 @@ class message_port : public fabric, protected driven {
   // Hands one message to the network; false when there is no room for it now. Any thread.
   virtual bool try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) = 0;
 
-  // Payload bytes of a put that travel best in one message to `node`, for cutting long puts.
-  virtual std::size_t put_piece(node_id) { return most_payload; }
+  // Payload bytes of a put of `size` that travel best in one message to `node`, for cutting long puts. Short ones are not cut: a window
+  // that is revoked meanwhile takes them whole or not at all.
+  virtual std::size_t put_piece(node_id, std::size_t) { return most_payload; }
+  static constexpr std::size_t whole_put = 16 * 1024;
 
   // Receives what has arrived and dispatches it; whether there was anything. Only the driver calls it.
   virtual bool poll_transport() = 0;

@@ -1,13 +1,22 @@
 #include "contract/cluster.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
+#include "base/text.h"
+#include "fabric/ofi/library.h"
+#include "os/memory_file.h"
 #include "runtime/fabrics.h"
 
 namespace weft::test {
@@ -17,7 +26,22 @@ namespace {
 constexpr auto patience = std::chrono::seconds(20);
 constexpr int overall_seconds = 90;
 
+std::vector<std::string> hosts() {
+  const char* names = std::getenv("WEFT_TEST_HOSTS");
+  return names ? base::split(names, ',') : std::vector<std::string>();
+}
+
+void go_to_host(node_id self) {
+  const auto all = hosts();
+  if (all.empty()) return;
+  const std::string path = "/run/netns/" + all[self % all.size()];
+  const os::unique_fd host(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_TRUE(host && ::setns(host.get(), CLONE_NEWNET) == 0) << "cannot enter " << path << ": " << std::strerror(errno);
+}
+
 void run_node(const setup& what, node_id self, const body& run, meeting& where) {
+  ASSERT_NO_FATAL_FAILURE(go_to_host(self));
+  if (!what.narrowed.empty()) ::setenv("WEFT_OFI", what.narrowed.c_str(), 1);
   auto made = runtime::make_fabric(what.fabric, options_for(what, self));
   ASSERT_TRUE(made.ok()) << made.sentence();
   auto& port = **made;
@@ -38,7 +62,7 @@ void run_node(const setup& what, node_id self, const body& run, meeting& where) 
 
 std::string setup::label() const {
   std::string text = fabric;
-  for (const auto& part : {provider, impair})
+  for (const auto& part : {provider, impair, narrowed})
     if (!part.empty()) text += "_" + part;
   for (char& c : text)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
@@ -93,13 +117,16 @@ fabric::fabric_options options_for(const setup& what, node_id self) {
   o.nodes_on_host = what.nodes;
   o.group = 0x7765667400000001u + static_cast<std::uint64_t>(::getppid());
   for (std::size_t i = 0; i < o.key.size(); ++i) o.key[i] = static_cast<std::byte>(i * 17 + 3);
+  o.one_host = hosts().empty();
   o.provider = what.provider;
   o.impair = what.impair;
-  o.dead_after = 1500 * base::millisecond;  // tests that lose a node wait this long for it
+  o.dead_after = std::chrono::nanoseconds(dead_after).count();
   return o;
 }
 
 void run_on_nodes(const setup& what, const body& run, const std::set<node_id>& lost) {
+  // libfabric takes a third of a second to look for hardware; the nodes inherit what it found.
+  if (what.fabric == "ofi") static const auto known = fabric::ofi::list_providers();
   meeting* where = meeting::create(what.nodes);
   std::vector<pid_t> children;
   for (node_id self = 0; self < what.nodes; ++self) {
@@ -109,6 +136,9 @@ void run_on_nodes(const setup& what, const body& run, const std::set<node_id>& l
       ::alarm(overall_seconds);  // a node that hangs ends itself
       run_node(what, self, run, *where);
       std::fflush(nullptr);
+#ifdef __SANITIZE_ADDRESS__
+      __lsan_do_leak_check();  // ends the node if there is any: _exit would not look
+#endif
       ::_exit(::testing::Test::HasFailure() ? 1 : 0);
     }
     children.push_back(child);

@@ -1,9 +1,13 @@
 // A small job for tests: forks one process a node, brings the fabric up in each, runs a body there, and fails the test when a node
 // fails an expectation, crashes, or does not end in time. The nodes meet through a page of shared memory, not through the fabric
 // under test.
+//
+// Where the environment variable WEFT_TEST_HOSTS names network namespaces, as in "a,b,c,d", each node runs in one of them, in turn, and
+// the job is one of several hosts.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <set>
@@ -25,10 +29,14 @@ struct setup {
   std::string impair;    // of udp
   node_id nodes = 2;
   std::function<void(node_id self, std::vector<base::byte_buffer>& cards)> edit_cards = {};  // what a node is told about the others
+  std::string narrowed = {};  // of ofi: what it does without (WEFT_OFI)
 
   std::string label() const;  // usable in a test's name
   friend void PrintTo(const setup& s, std::ostream* out) { *out << s.label(); }
 };
+
+// How long a node may be silent in these tests: those that lose one wait this long for it.
+inline constexpr std::chrono::milliseconds dead_after(1500);
 
 // Where the nodes of a test meet: a barrier, and a table that each can write a few KiB into.
 class meeting {
@@ -74,7 +82,6 @@ using body = std::function<void(fabric::fabric& port, meeting& where)>;
 // `lost` are nodes whose end, however it comes, is part of the test.
 void run_on_nodes(const setup& what, const body& run, const std::set<node_id>& lost = {});
 
-// Whether the fabric can be had here (libfabric installed, say); a test that cannot run must say so loudly rather than pass.
 fabric::fabric_options options_for(const setup& what, node_id self);
 
 }  // namespace weft::test

@@ -561,6 +561,27 @@ TEST_P(port_contract, a_node_that_computes_still_serves_the_others) {
   });
 }
 
+TEST_P(port_contract, a_node_whose_handler_takes_its_time_is_not_taken_for_dead) {
+  if (nodes() != 2 || impaired() || !GetParam().narrowed.empty()) return;  // what they have in common is tried once
+  if (GetParam().fabric == "udp") return;  // there the driver itself acknowledges: its handlers must be quicker than that
+  run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
+    windows w(port, where, 4096);
+    std::atomic<bool> answered{false};
+    port.on(h_ask, [&](const message& m) {
+      std::this_thread::sleep_for(dead_after * 3 / 2);
+      m.at.send(m.source, lane::reply, h_answer, {}).ignore();
+    });
+    port.on(h_answer, [&](const message&) { answered = true; });
+    where.barrier();
+    leave_together at_the_end{where};
+    if (port.self() == 0) {
+      OK(port.send(1, lane::request, h_ask, {}));
+      OK(port.wait([&] { return answered.load() || port.failed(1); }, 20s));
+      OK(port.fence(1));
+    }
+  });
+}
+
 TEST_P(port_contract, a_wait_ends_at_its_deadline_and_by_a_nudge) {
   run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
     const auto start = std::chrono::steady_clock::now();
@@ -594,6 +615,9 @@ TEST_P(port_contract, the_nodes_left_hear_of_a_node_that_died) {
         where.barrier();
         if (port.self() == victim) {
           where.leave();
+          // The processes of libfabric's shm provider share spin locks, and one that dies inside takes its peers along: weft chooses that
+          // provider on demand only, and this test kills a node that is outside.
+          if (GetParam().provider == "shm") port.close();
           ::_exit(9);
         }
         const auto start = std::chrono::steady_clock::now();

@@ -170,7 +170,7 @@ TEST(udp_attack, a_hundred_thousand_bad_datagrams_change_nothing_are_counted_and
     shared->word(5) = a.own.receive(d, 100) ? 1 : 0;
     shared->word(4) = 1;
   });
-  setup what{"udp", "", "", 2, {}};
+  setup what{"udp", "", "", 2};
   what.edit_cards = [&](node_id self, std::vector<base::byte_buffer>& cards) {
     auto card = *udp::card::unpack(cards[0]);
     shared->word(0) = card.port;

@@ -161,8 +161,9 @@ bool udp_port::try_transmit(node_id node, lane l, handler_id id, std::span<const
   return true;
 }
 
-// A put that ends where its packet ends is copied straight from the datagram to the window.
-std::size_t udp_port::put_piece(node_id node) {
+// A put that ends where its packet ends is copied straight from the datagram to the window. Short ones stay whole.
+std::size_t udp_port::put_piece(node_id node, std::size_t size) {
+  if (size <= whole_put) return size;
   constexpr std::size_t head = sizeof(record_head) + 3 * sizeof(word), least = 1024;
   peer& p = peers_[node];
   std::scoped_lock lock(p.lock);

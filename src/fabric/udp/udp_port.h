@@ -46,7 +46,7 @@ class udp_port final : public message_port {
   };
 
   bool try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) override;
-  std::size_t put_piece(node_id node) override;
+  std::size_t put_piece(node_id node, std::size_t size) override;
   bool poll_transport() override;
   bool pending() override;
   void arm(sleeper who) override;
