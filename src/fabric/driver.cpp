@@ -53,6 +53,7 @@ bool driver::turn() {
 
 bool driver::poll() {
   if (!take_role()) return false;
+  turns_.fetch_add(1, std::memory_order_relaxed);
   const bool worked = turn();
   release_role();
   return worked;

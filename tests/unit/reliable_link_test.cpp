@@ -346,14 +346,36 @@ TEST_F(a_link, passes_replies_while_nobody_takes_requests) {
 
 TEST_F(a_link, has_no_more_packets_under_way_than_acknowledgements_can_describe) {
   warm_up();
+  const std::string record(750, 'x');  // more than half a packet: it does not wait for more to fill it
   std::size_t under_way = 0;
-  for (std::size_t i = 0; i < 2 * most_ahead; ++i) {
-    push(a, "x");
+  for (std::size_t i = 0; i < most_ahead + most_ahead / 2; ++i) {
+    push(a, record);
     under_way += sent(a).size();
   }
   EXPECT_EQ(under_way, most_ahead);
   talk_for(10 * millisecond);
-  EXPECT_EQ(take(b).size(), 2 * most_ahead) << "the rest has been packed together meanwhile";
+  EXPECT_EQ(take(b).size(), most_ahead + most_ahead / 2);
+}
+
+TEST_F(a_link, fills_its_packets_when_much_is_under_way) {
+  warm_up();
+  const std::string long_record(1200, 'x'), short_record(100, 'y');
+  std::size_t under_way = 0;
+  for (unsigned i = 0; i < 200; ++i) {
+    push(a, long_record);
+    under_way += sent(a).size();
+  }
+  EXPECT_EQ(under_way, 200u);
+  for (unsigned i = 0; i < 5; ++i) {
+    push(a, short_record);
+    EXPECT_EQ(sent(a).size(), 0u) << "a short packet waits";
+  }
+  push(a, long_record);
+  EXPECT_EQ(sent(a).size(), 2u) << "until a record does not fit any more, which is long enough to go by itself";
+  push(a, short_record);
+  EXPECT_EQ(sent(a).size(), 0u);
+  talk_for(10 * millisecond);  // what was sent above was lost
+  EXPECT_EQ(take(b).size(), 207u) << "acknowledgements let go of the last";
 }
 
 TEST_F(a_link, asks_for_credit_when_the_news_of_it_was_lost) {

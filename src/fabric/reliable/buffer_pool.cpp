@@ -46,7 +46,7 @@ void buffer_pool::give(packet_buffer&& buffer) {
   if (!buffer) return;
   const std::size_t capacity = buffer.capacity;
   out_ -= capacity;
-  if (kept_ + capacity <= most_bytes_ / 4) {
+  if (kept_ + capacity <= most_bytes_ / 2) {
     kept_ += capacity;
     kept_buffers_[size_index(capacity)].push_back(std::move(buffer.data));
   }

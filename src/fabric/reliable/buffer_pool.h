@@ -1,8 +1,8 @@
 // Packet buffers in a few dozen sizes, four to each doubling, recycled: in the steady state a lane allocates nothing, and a packet of
 // 100 bytes does not occupy 64 KiB. Not thread-safe.
 //
-// Bound: what has been given out plus what is kept for reuse never exceeds `most_bytes` by more than the largest size, and at most a
-// quarter of `most_bytes` is kept. The owner sees to it that it does not hold more than `most_bytes` itself.
+// Bound: what has been given out plus what is kept for reuse never exceeds `most_bytes` by more than the largest size, and at most
+// half of `most_bytes` is kept. The owner sees to it that it does not hold more than `most_bytes` itself.
 #pragma once
 
 #include <array>

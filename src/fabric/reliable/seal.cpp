@@ -27,35 +27,32 @@ std::uint64_t siphash(bytes message, const std::array<std::byte, 16>& key) {
 // Everything is derived from the job's key by BLAKE2b and a ChaCha20 stream, so that no two uses share key material.
 seal::seal(const key& job_key) {
   if (sodium_init() < 0) throw error(errc::unavailable, "libsodium could not be initialised: this machine offers no random numbers");
-  static constexpr char label[] = "weft datagram seal 1";
+  static constexpr char label[] = "weft datagram seal 2";
   unsigned char stream_key[crypto_stream_chacha20_KEYBYTES];
   crypto_generichash(stream_key, sizeof stream_key, reinterpret_cast<const unsigned char*>(label), sizeof label - 1, raw(job_key.data()),
                      job_key.size());
-  std::array<std::uint32_t, nh_key::material_words> nh_material;
-  std::array<std::byte, 2 * siphash_key_bytes + sizeof nh_material> material;
+  std::array<std::byte, 2 * siphash_key_bytes + sizeof hash_key_> material;
   const unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {};
   crypto_stream_chacha20(raw(material.data()), material.size(), nonce, stream_key);
   std::memcpy(tag_key_.data(), material.data(), siphash_key_bytes);
   std::memcpy(digest_key_.data(), material.data() + siphash_key_bytes, siphash_key_bytes);
-  std::memcpy(nh_material.data(), material.data() + 2 * siphash_key_bytes, sizeof nh_material);
-  nh_.set(nh_material);
+  std::memcpy(&hash_key_, material.data() + 2 * siphash_key_bytes, sizeof hash_key_);
   sodium_memzero(stream_key, sizeof stream_key);
   sodium_memzero(material.data(), material.size());
-  sodium_memzero(nh_material.data(), sizeof nh_material);
 }
 
 seal::digest seal::digest_of(bytes payload) const {
   assert(payload.size() > short_payload && payload.size() <= most_payload);
-  std::array<nh_digest, most_payload / nh_block_bytes> blocks;
+  std::array<clnh_digest, most_payload / clnh_block_bytes> blocks;
   std::size_t count = 0;
   for (; !payload.empty(); ++count) {
-    const auto block = payload.first(std::min(payload.size(), nh_block_bytes));
-    blocks[count] = nh(nh_, block);
+    const auto block = payload.first(std::min(payload.size(), clnh_block_bytes));
+    blocks[count] = clnh(hash_key_, block);
     payload = payload.subspan(block.size());
   }
   digest whole;
   static_assert(crypto_shorthash_siphashx24_BYTES == sizeof whole);
-  crypto_shorthash_siphashx24(raw(whole.data()), reinterpret_cast<const unsigned char*>(blocks.data()), count * sizeof(nh_digest),
+  crypto_shorthash_siphashx24(raw(whole.data()), reinterpret_cast<const unsigned char*>(blocks.data()), count * sizeof(clnh_digest),
                               raw(digest_key_.data()));
   return whole;
 }

@@ -2,7 +2,7 @@
 // change one.
 //
 // A conventional MAC over the whole payload would cost more than moving it, so this is Carter and Wegman's construction as in UMAC
-// (Black, Halevi, Krawczyk, Krovetz and Rogaway 1999): a long payload is first compressed by NH, a universal hash that runs at
+// (Black, Halevi, Krawczyk, Krovetz and Rogaway 1999): a long payload is first compressed by CLNH, a universal hash that runs at
 // memory speed, and only its digests go through SipHash-2-4. docs/wire-format.md gives the construction byte by byte and its bound.
 //
 //   payload of at most `short_payload` bytes:  tag = SipHash(header || payload)
@@ -21,7 +21,7 @@
 
 #include <weft/port.h>
 
-#include "fabric/reliable/nh.h"
+#include "fabric/reliable/clnh.h"
 
 namespace weft::fabric::reliable {
 
@@ -52,7 +52,7 @@ class seal {
  private:
   static constexpr std::size_t siphash_key_bytes = 16;
 
-  nh_key nh_;
+  clnh_key hash_key_;
   std::array<std::byte, siphash_key_bytes> tag_key_;
   std::array<std::byte, siphash_key_bytes> digest_key_;
 };

@@ -13,6 +13,8 @@ namespace {
 // A packet is lost when one that was sent this many transmissions later has been accepted.
 constexpr std::uint64_t reorder_tolerance = 3;
 
+constexpr std::size_t stream_bytes = std::size_t{128} << 10;
+
 constexpr std::int32_t modular_difference(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b); }
 
 }  // namespace
@@ -268,9 +270,19 @@ bool send_lane::credit_for(const packet& p) const {
 bool send_lane::ready() const {
   if (piece_offset_ != 0) return true;
   if (lost_ != 0) return bytes_under_way_ == 0;
+  return may_start_new();
+}
+
+// Behind so much that is under way, a short packet loses nothing if it waits for more to fill it: it could not be delivered before
+// what is ahead of it, and the next acknowledgement lets it go. A stream then consists of full packets.
+bool send_lane::better_filled(const packet& p) const {
+  return open_ && next_ + 1 == packets_.end() && p.used < payload_capacity_ / 2 && bytes_under_way_ >= stream_bytes;
+}
+
+bool send_lane::may_start_new() const {
   if (next_ == packets_.end() || next_ - oldest() >= most_ahead) return false;
   const packet& p = packets_[next_];
-  return credit_for(p) && window_for(charge_of(p.used));
+  return credit_for(p) && window_for(charge_of(p.used)) && !better_filled(p);
 }
 
 // What was lost goes strictly before what is new: the receiver cannot consume anything beyond it.
@@ -310,10 +322,9 @@ bool send_lane::select_lost(selection& chosen) {
 }
 
 bool send_lane::select_new(selection& chosen) {
-  if (next_ == packets_.end() || next_ - oldest() >= most_ahead) return false;
+  if (!may_start_new()) return false;
   packet& p = packets_[next_];
   const std::size_t charge = charge_of(p.used);
-  if (!credit_for(p) || !window_for(charge)) return false;
   p.charge = static_cast<std::uint32_t>(charge);
   charged_ += p.charge;
   bytes_under_way_ += p.charge;

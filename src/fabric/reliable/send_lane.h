@@ -126,6 +126,8 @@ class send_lane {
   bool window_for(std::size_t charge) const { return bytes_under_way_ == 0 || bytes_under_way_ + charge <= window_; }
   bool select_piece(selection& chosen);
   bool select_lost(selection& chosen);
+  bool better_filled(const packet& p) const;
+  bool may_start_new() const;
   bool select_new(selection& chosen);
   bool select_tail(nanoseconds now, selection& chosen);
   void start(nanoseconds now, const round_trip& path, selection& chosen);

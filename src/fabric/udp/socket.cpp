@@ -16,6 +16,7 @@ namespace {
 constexpr int udp_segment = 103, udp_gro = 104;
 
 constexpr std::size_t large_datagram = 16384;
+constexpr std::size_t few_buffers = 2;  // a 64 KiB put is a full datagram and a short one
 
 int set_option(int fd, int level, int name, int value) {
   return ::setsockopt(fd, level, name, &value, sizeof value);
@@ -144,7 +145,7 @@ int datagram_socket::receive_batch() {
     alignas(cmsghdr) std::byte bytes[CMSG_SPACE(sizeof(int))];
   };
   std::array<control_space, buffers> control;
-  const std::size_t batch = large_ ? 1 : buffers;
+  const std::size_t batch = large_ > 0 ? few_buffers : buffers;
   for (std::size_t i = 0; i < batch; ++i) {
     vectors[i] = {buffers_[i].get(), buffer_bytes};
     headers[i].msg_hdr.msg_iov = &vectors[i];
@@ -161,7 +162,7 @@ int datagram_socket::receive_batch() {
     for (cmsghdr* c = CMSG_FIRSTHDR(&headers[i].msg_hdr); c; c = CMSG_NXTHDR(&headers[i].msg_hdr, c))
       if (c->cmsg_level == SOL_UDP && c->cmsg_type == udp_gro)
         segments_[i] = static_cast<std::size_t>(std::max(0, base::load<int>(reinterpret_cast<const std::byte*>(CMSG_DATA(c)))));
-    large_ = sizes_[i] >= large_datagram;
+    large_ = sizes_[i] >= large_datagram ? buffers : large_ - (large_ > 0);
   }
   return std::max(got, 0);
 }

@@ -70,7 +70,7 @@ class datagram_socket {
   std::uint16_t port_ = 0;
   std::size_t receive_buffer_ = 0;
   bool can_segment_ = true;
-  bool large_ = false;  // what arrived last filled a buffer's worth: then one at a time stays in the cache
+  unsigned large_ = 0;  // large datagrams arrived lately: then few at a time stay in the cache
   std::uint64_t calls_ = 0;
   std::array<std::unique_ptr<std::byte[]>, buffers> buffers_;
   std::array<std::size_t, buffers> sizes_{};

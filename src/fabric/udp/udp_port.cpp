@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t socket_buffer = std::size_t{8} << 20;
 constexpr std::size_t most_window = std::size_t{2} << 20, least_window = std::size_t{128} << 10;
 constexpr std::size_t segmented_below = 16384;  // datagrams of at most this size leave in batches
+constexpr std::size_t ahead_before_poll = std::size_t{256} << 10;
 constexpr unsigned receives_a_turn = 4;
 
 constexpr base::nanoseconds shortest_nap = 100 * base::microsecond, longest_nap = base::millisecond;
@@ -154,10 +155,17 @@ bool udp_port::try_transmit(node_id node, lane l, handler_id id, std::span<const
   base::store(head, record_head{id, static_cast<std::uint16_t>(words.size()), static_cast<std::uint32_t>(payload.size())});
   std::memcpy(head + sizeof(record_head), words.data(), words.size_bytes());
   const std::size_t head_bytes = sizeof(record_head) + words.size_bytes();
-  std::scoped_lock lock(p.lock);
-  if (!p.link->room(l, head_bytes + payload.size())) return false;
-  p.link->push(l, {head, head_bytes}, payload);
-  flush(p, base::now());
+  bool far_ahead;
+  {
+    std::scoped_lock lock(p.lock);
+    if (!p.link->room(l, head_bytes + payload.size())) return false;
+    p.link->push(l, {head, head_bytes}, payload);
+    flush(p, base::now());
+    far_ahead = p.link->send_bytes_held(l) > ahead_before_poll;
+  }
+  // A sender that streams takes its acknowledgements itself: it need not wait for the communication thread to be scheduled, and its
+  // buffers come back while they are still in the cache. (In a handler this does nothing: the role is taken.)
+  if (far_ahead) driver_.poll();
   return true;
 }
 
@@ -391,22 +399,20 @@ void udp_port::block(sleeper who, base::nanoseconds limit) {
     application_sleeps_.store(false);
     return;
   }
-  if (driver_.stopping()) return;
-  const auto turns = driver_.turns();
-  if (driver_.held() || turns != seen_turns_) {
+  // While application threads drive, stay out of their way.
+  for (auto turns = driver_.turns(); driver_.held() || turns != seen_turns_; turns = driver_.turns()) {
+    if (driver_.stopping()) return;
     seen_turns_ = turns;
-    deep_.store(true);
     if (application_sleeps_.load()) {  // that thread watches everything; whoever lets go of the role rings us
+      deep_.store(true);
       communication_until_.store(0);
-      sleep(communication_event_.get(), false, limit);
-      nap_ = 0;
-    } else {
-      nap_ = std::clamp(nap_ * 2, shortest_nap, longest_nap);
+      if (application_sleeps_.load()) sleep(communication_event_.get(), false, limit);
       deep_.store(false);
-      sleep(communication_event_.get(), false, nap_);
+      nap_ = 0;
+      return;
     }
-    deep_.store(false);
-    return;
+    nap_ = std::clamp(nap_ * 2, shortest_nap, longest_nap);
+    sleep(communication_event_.get(), false, nap_);
   }
   nap_ = 0;
   const bool active = now - last_activity_.load(std::memory_order_relaxed) < active_for;

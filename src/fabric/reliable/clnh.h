@@ -1,0 +1,36 @@
+// CLNH, a universal hash of carry-less products: compresses a block of up to 4 KiB to 128 bits at memory speed.
+//
+//   CLNH_k(m) = xor over even i of (m[i] ^ k[i]) * (m[i+1] ^ k[i+1])
+//
+// over 64-bit words, the products being those of polynomials over GF(2) (Lemire and Kaser, "Faster 64-bit universal hashing using
+// carry-less multiplications", 2015; NH is UMAC's, with integers). Two different blocks of one padded length collide with probability
+// at most 2^-64 over the choice of the key. It is not a MAC: the result must go through a keyed function before anybody sees it. That
+// is what seal does.
+//
+// The same result on every processor; on x86-64 the widest multiplier that the processor has is used.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <weft/port.h>
+
+namespace weft::fabric::reliable {
+
+inline constexpr std::size_t clnh_block_bytes = 4096;
+
+struct clnh_key {
+  alignas(64) std::array<std::uint64_t, clnh_block_bytes / 8> words;
+};
+
+using clnh_digest = std::array<std::uint64_t, 2>;  // the low half of the polynomial, the high half
+
+// `block` has at most clnh_block_bytes; it is padded with zeros to a whole number of 64-byte strides, so the caller must account for
+// its true length elsewhere.
+clnh_digest clnh(const clnh_key& key, bytes block);
+
+// The definition, without help from the processor: the same result, slowly.
+clnh_digest clnh_plain(const clnh_key& key, bytes block);
+
+}  // namespace weft::fabric::reliable
