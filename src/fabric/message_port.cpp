@@ -228,7 +228,7 @@ bool message_port::ask_piece(word token, bool may_wait) {
   const std::size_t piece = std::min(get_piece, p.into.size() - p.asked);
   const word words[] = {p.window.id, p.window.capability, p.offset + p.asked, piece, token, p.asked};
   const bool sent = may_wait ? post(p.node, lane::request, own::get, words).ok()
-                             : backlog_size_.load(std::memory_order_relaxed) == 0 && try_transmit(p.node, lane::request, own::get, words, {});
+                             : !holds_requests() && try_transmit(p.node, lane::request, own::get, words, {});
   if (sent) p.asked += piece;
   return sent;
 }
@@ -431,26 +431,25 @@ status message_port::multicast_send(std::span<const node_id> to, lane l, handler
 }
 
 // Sends, whatever it takes: from a handler without waiting, from anybody else by working until there is room. Nobody overtakes the
-// backlog.
+// backlog of the lane.
 status message_port::post(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   if (node == self()) return post_to_self(l, id, words, payload);
-  auto transmit = [&] { return backlog_size_.load(std::memory_order_relaxed) == 0 && try_transmit(node, l, id, words, payload); };
+  auto transmit = [&] { return held_on(l) == 0 && try_transmit(node, l, id, words, payload); };
   if (transmit()) [[likely]] return {};
-  if (handling()) return hold(backlog_, node, l, id, words, payload);
+  if (handling()) return hold_back(node, l, id, words, payload);
   bool sent = false;
   return wait_for(node, [&] { return sent || (sent = transmit()); }, "waiting for room to send");
 }
 
-status message_port::hold(std::deque<held_message>& where, node_id node, lane l, handler_id id, std::span<const word> words,
-                          bytes payload) {
+status message_port::hold_back(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   std::scoped_lock lock(held_lock_);
-  if (&where == &backlog_) {
-    if (backlog_bytes_ + payload.size() > most_backlog)
-      return {errc::too_large, base::format("a handler has sent more than %zu MiB that the network has not taken", most_backlog >> 20)};
-    backlog_bytes_ += payload.size();
-  }
-  where.push_back({node, l, id, {words.begin(), words.end()}, {payload.begin(), payload.end()}});
-  (&where == &backlog_ ? backlog_size_ : local_size_).fetch_add(1, std::memory_order_relaxed);
+  if (backlog_bytes_ + payload.size() > most_backlog || held_on(l) >= most_held)
+    return {errc::too_large, base::format("handlers have sent more than %zu MiB or %zu messages that the network has not taken",
+                                          most_backlog >> 20, most_held)};
+  backlog_bytes_ += payload.size();
+  const auto i = static_cast<std::size_t>(l);
+  backlog_[i].push_back({node, l, id, {words.begin(), words.end()}, {payload.begin(), payload.end()}});
+  backlog_size_[i].fetch_add(1, std::memory_order_relaxed);
   return {};
 }
 
@@ -460,7 +459,11 @@ status message_port::post_to_self(lane l, handler_id id, std::span<const word> w
                              "waiting for its own handlers");
         !room)
       return room;
-  if (auto held = hold(local_, self(), l, id, words, payload); !held) return held;
+  {
+    std::scoped_lock lock(held_lock_);
+    local_.push_back({self(), l, id, {words.begin(), words.end()}, {payload.begin(), payload.end()}});
+    local_size_.fetch_add(1, std::memory_order_relaxed);
+  }
   kick();
   return {};
 }
@@ -497,23 +500,25 @@ void message_port::dispatch(node_id source, lane l, handler_id id, std::span<con
 
 bool message_port::drive_once() {
   bool worked = false;
-  if (backlog_size_.load(std::memory_order_relaxed) > 0) worked |= flush_backlog();
+  for (const lane l : {lane::reply, lane::request})
+    if (held_on(l) > 0) worked |= flush_backlog(l);
   if (stalled_.load(std::memory_order_relaxed)) worked |= finish_stalled();
   if (local_size_.load(std::memory_order_relaxed) > 0) worked |= deliver_local();
   worked |= poll_transport();
   return worked;
 }
 
-bool message_port::flush_backlog() {
+bool message_port::flush_backlog(lane l) {
   bool any = false;
   std::scoped_lock lock(held_lock_);
-  // In order for each destination and lane; one that has no room holds up the rest, which is at most what one handler sent.
-  while (!backlog_.empty()) {
-    held_message& m = backlog_.front();
+  // In order for each destination; one that has no room holds up the rest of its lane.
+  auto& backlog = backlog_[static_cast<std::size_t>(l)];
+  while (!backlog.empty()) {
+    held_message& m = backlog.front();
     if (!failed(m.node) && !try_transmit(m.node, m.lane, m.id, m.words, m.payload)) return any;
     backlog_bytes_ -= m.payload.size();
-    backlog_.pop_front();
-    backlog_size_.fetch_sub(1, std::memory_order_relaxed);
+    backlog.pop_front();
+    backlog_size_[static_cast<std::size_t>(l)].fetch_sub(1, std::memory_order_relaxed);
     any = true;
   }
   return any;

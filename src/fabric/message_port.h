@@ -4,9 +4,11 @@
 // that can do better (shm: stores; ofi: RDMA) overrides the operation. So the remote operations exist once, and what a fabric adds is
 // speed.
 //
-// Why handlers cannot deadlock. A handler's sends never wait: what the transport has no room for goes onto the backlog, and while
-// there is a backlog no further requests are dispatched; replies are, so the reply lane always drains, peers' windows open again,
-// and the backlog goes out. The backlog is bounded by what one handler sends.
+// Why handlers cannot deadlock. A handler's sends never wait: what the transport has no room for goes onto the backlog of its lane. While
+// replies wait there, no further requests are dispatched; replies are, so the reply lane always drains and the backlog goes out. Puts and
+// words of handlers are requests themselves: two nodes that both hold such would wait for each other for ever if they stopped dispatching
+// requests, so they go on until half of the backlog's bound. That ends: application threads send nothing new meanwhile, and what puts and
+// words do at their destination sends nothing.
 #pragma once
 
 #include <atomic>
@@ -92,8 +94,14 @@ class message_port : public fabric, protected driven {
 
   void dispatch(node_id source, lane l, handler_id id, std::span<const word> words, bytes payload);
 
-  // Requests wait while the backlog does. Only the driver asks.
-  bool requests_welcome() const noexcept { return backlog_size_.load(std::memory_order_relaxed) == 0 && !stalled_.load(std::memory_order_relaxed); }
+  // Whether requests may be dispatched now. Only the driver asks.
+  bool requests_welcome() const noexcept {
+    return held_on(lane::reply) == 0 && backlog_bytes_.load(std::memory_order_relaxed) <= most_backlog / 2 &&
+           held_on(lane::request) <= most_held / 2 && !stalled_.load(std::memory_order_relaxed);
+  }
+
+  // Whether puts and words of handlers wait to be sent.
+  bool holds_requests() const noexcept { return held_on(lane::request) != 0; }
 
   bool handling() const noexcept;  // whether the calling thread is inside one of this port's handlers
   void count(counter c, std::uint64_t amount = 1) const noexcept { counters_.add(static_cast<std::size_t>(c), amount); }
@@ -138,15 +146,16 @@ class message_port : public fabric, protected driven {
 
   static constexpr std::size_t get_piece = 32 * 1024;
   static constexpr std::size_t gets_in_flight = 256 * 1024;  // bytes asked for ahead of what has arrived
-  static constexpr std::size_t most_backlog = std::size_t{64} << 20;
+  static constexpr std::size_t most_backlog = std::size_t{64} << 20, most_held = std::size_t{1} << 18;  // bytes, messages
   static constexpr std::size_t most_local = 1024;
 
   bool drive_once() final;
   bool unfinished() final {
-    return local_size_.load(std::memory_order_relaxed) + backlog_size_.load(std::memory_order_relaxed) > 0 ||
+    return local_size_.load(std::memory_order_relaxed) + held_on(lane::request) + held_on(lane::reply) > 0 ||
            stalled_.load(std::memory_order_relaxed);
   }
-  bool flush_backlog();
+  std::size_t held_on(lane l) const noexcept { return backlog_size_[static_cast<std::size_t>(l)].load(std::memory_order_relaxed); }
+  bool flush_backlog(lane l);
   bool deliver_local();
   bool finish_stalled();
 
@@ -163,7 +172,7 @@ class message_port : public fabric, protected driven {
   void refuse(node_id node, word token, const status& why);
   void remember_failure(node_id source, status why);
 
-  status hold(std::deque<held_message>& where, node_id node, lane l, handler_id id, std::span<const word> words, bytes payload);
+  status hold_back(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload);
   status post_to_self(lane l, handler_id id, std::span<const word> words, bytes payload);
 
   result<word> open_reply(node_id node);
@@ -178,11 +187,11 @@ class message_port : public fabric, protected driven {
   std::unique_ptr<std::atomic<const handler*>[]> handlers_;
   reply_table replies_;
 
-  mutable std::mutex held_lock_;       // guards backlog_, backlog_bytes_ and local_
-  std::deque<held_message> backlog_;   // sends of handlers that found no room
+  mutable std::mutex held_lock_;       // guards backlog_ and local_
+  std::array<std::deque<held_message>, lanes> backlog_;  // sends of handlers that found no room
   std::deque<held_message> local_;     // messages to this node itself
-  std::size_t backlog_bytes_ = 0;
-  std::atomic<std::size_t> backlog_size_{0};  // so that the empty case costs a load; relaxed, the lock orders the contents
+  std::atomic<std::size_t> backlog_bytes_{0};
+  std::array<std::atomic<std::size_t>, lanes> backlog_size_{};  // so that the empty case costs a load; relaxed, the lock orders the contents
   std::atomic<std::size_t> local_size_{0};
 
   // The driver's: an enqueue that found its queue at the bound waits here, and requests behind it.

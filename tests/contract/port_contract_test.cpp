@@ -370,6 +370,33 @@ TEST_P(port_contract, replies_move_however_many_requests_there_are) {
   });
 }
 
+// Handlers may put and enqueue, which are requests themselves: nodes whose handlers do so must not wait for each other.
+TEST_P(port_contract, handlers_of_all_nodes_may_put_and_enqueue_at_once) {
+  const int turns = rounds(400);
+  run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
+    windows w(port, where, 4096);
+    auto q = port.make_queue();
+    OK(q);
+    const auto queues = where.gather(port.self(), *q);
+    std::atomic<int> refused{0};
+    const std::vector<std::byte> block(2000);
+    port.on(h_ask, [&](const message& m) {
+      for (int i = 0; i < 3; ++i) refused += !m.at.put(m.source, w.all[m.source], 8, block).ok();
+      refused += !m.at.enqueue(m.source, queues[m.source], m.words[0]).ok();
+    });
+    where.barrier();
+    leave_together at_the_end{where};
+    for (int i = 0; i < turns; ++i)
+      for (node_id to = 0; to < port.nodes(); ++to) {
+        const word words[] = {static_cast<word>(i)};
+        OK(port.send(to, lane::request, h_ask, words, block));
+      }
+    int taken = 0;
+    OK(port.wait([&] { return drain(port, *q, [&](word) { ++taken; }), taken == turns * static_cast<int>(port.nodes()); }, 30s));
+    EXPECT_EQ(refused, 0);
+  });
+}
+
 TEST_P(port_contract, a_handler_that_would_wait_is_refused) {
   run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
     windows w(port, where, 4096);
@@ -438,6 +465,10 @@ TEST_P(port_contract, rights_bounds_and_capabilities_are_enforced_and_nothing_is
     forged.size = 1 << 20;
     refused(port.put(to, forged, 0, bytes_of(x)), errc::no_right);
     refused(port.get(to, forged, 8192, b), errc::out_of_bounds);
+    forged = writable.all[to];
+    forged.size = 1 << 20;
+    const run outside[] = {{8192, bytes_of(x)}};
+    refused(port.put_runs(to, forged, outside), errc::out_of_bounds);
     forged = writable.all[to];
     forged.capability ^= 1;
     refused(port.put(to, forged, 0, bytes_of(x)), errc::revoked);

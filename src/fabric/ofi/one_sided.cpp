@@ -16,7 +16,7 @@ constexpr std::size_t large_put = 64 * 1024;    // from here on remote memory ac
 }  // namespace
 
 // Whether puts or words may be on their way to `node` as messages, or wait on the backlog to be.
-bool ofi_port::owes_messages(node_id node) const noexcept { return peers_[node].served.open() || !requests_welcome(); }
+bool ofi_port::owes_messages(node_id node) const noexcept { return peers_[node].served.open() || holds_requests(); }
 
 // --- puts -------------------------------------------------------------------------------------------------------------------------
 
@@ -208,7 +208,7 @@ status ofi_port::fence(node_id node) {
   if (handling()) return {errc::would_block, "a handler may not fence: it would wait for the answer"};
   peer& p = peers_[node];
   status outcome;
-  const bool messages = p.sent.open() || !requests_welcome();
+  const bool messages = p.sent.open() || holds_requests();
   if (plan().one_sided && !plan().delivery && plan().read_after_write && !messages) {
     count(counter::fences);
     outcome = flush_by_read(node);

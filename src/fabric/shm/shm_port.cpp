@@ -213,6 +213,7 @@ shm_port::access::access(shm_port& from, node_id node, const window& w, std::uin
     failure_ = refuse_bounds(node, w.id, offset, size, v->size);
   } else {
     base_ = v->where.base();
+    size_ = v->size;
   }
 }
 
@@ -237,7 +238,7 @@ status shm_port::put_runs(node_id node, const window& w, std::span<const run> ru
   if (!a) return a.failure();
   std::size_t total = 0;
   for (const run& r : runs)
-    if (!inside(r.offset, r.data.size(), w.size)) return refuse_bounds(node, w.id, r.offset, r.data.size(), w.size);
+    if (!inside(r.offset, r.data.size(), a.size())) return refuse_bounds(node, w.id, r.offset, r.data.size(), a.size());
   for (const run& r : runs) {
     copy_out(a.base() + r.offset, r.data);
     total += r.data.size();

@@ -71,10 +71,12 @@ class shm_port final : public message_port {
     access& operator=(const access&) = delete;
     explicit operator bool() const noexcept { return base_ != nullptr; }
     std::byte* base() const noexcept { return base_; }
+    std::uint64_t size() const noexcept { return size_; }  // in the exporter's words, not the caller's
     status failure() { return std::move(failure_); }
 
    private:
     std::byte* base_ = nullptr;
+    std::uint64_t size_ = 0;
     std::atomic<std::uint64_t>* slot_ = nullptr;
     os::spin_lock* shared_ = nullptr;  // threads without a hazard slot of their own take turns
     status failure_;
