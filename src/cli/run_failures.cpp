@@ -66,6 +66,8 @@ void run_launcher::node_exited(std::uint32_t node, int wait_status) {
   if (n.left) {  // its part of the job was over: the others are not concerned, but the exit status is
     if (!well && !afterthought_)
       afterthought_ = verdict{runtime::shell_status(wait_status), name(node) + " " + how + " after it had left the job"};
+  } else if (awaits_judgement(node)) {
+    if (std::all_of(nodes_.begin(), nodes_.end(), [](const auto& other) { return other.exited; })) judge_reports();
   } else if (!well) {
     node_failed(node, runtime::shell_status(wait_status), how);
   } else if (n.joined) {
@@ -76,11 +78,32 @@ void run_launcher::node_exited(std::uint32_t node, int wait_status) {
 }
 
 void run_launcher::node_reported(const control::report& m) {
-  if (m.peer >= nodes_.size() || nodes_[m.peer].left || verdict_) return;
-  loop_.after(patience_for_better_reason, [this, m] {
-    if (nodes_[m.peer].left) return;
-    node_failed(m.peer, status_failed, m.how + base::format(", says node %u", m.node));
-  });
+  if (m.peer >= nodes_.size() || m.peer == m.node || nodes_[m.peer].left || verdict_) return;
+  if (reports_.empty()) loop_.after(patience_for_better_reason, [this] { judge_reports(); });
+  reports_.push_back(m);
+}
+
+// Whether a node's end follows from what is being judged, rather than explains it: nodes end when others do not answer.
+bool run_launcher::awaits_judgement(std::uint32_t node) const {
+  const auto reports = [&](const auto& r) { return r.node == node; };
+  const auto is_reported = [&](const auto& r) { return r.peer == node; };
+  return std::any_of(reports_.begin(), reports_.end(), reports) ||
+         (!reports_.empty() && std::none_of(reports_.begin(), reports_.end(), is_reported));
+}
+
+// A node that is cut off finds all others unreachable, as they find it: it is the one that most reports are about, on either side.
+void run_launcher::judge_reports() {
+  std::erase_if(reports_, [this](const auto& r) { return nodes_[r.peer].left || nodes_[r.node].left; });
+  if (reports_.empty()) return;
+  std::vector<std::size_t> involved(nodes_.size());
+  for (const auto& r : reports_) ++involved[r.node], ++involved[r.peer];
+  const auto less = [&](const auto& a, const auto& b) { return involved[a.peer] < involved[b.peer]; };
+  const auto worst = *std::max_element(reports_.begin(), reports_.end(), less);
+  reports_.clear();
+  if (involved[worst.node] > involved[worst.peer])
+    node_failed(worst.node, status_failed, "is unreachable: it is cut off from the other nodes");
+  else
+    node_failed(worst.peer, status_failed, worst.how + base::format(", says node %u", worst.node));
 }
 
 void run_launcher::host_unreachable(run_link& link) {

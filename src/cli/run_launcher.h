@@ -76,6 +76,8 @@ class run_launcher {
   // run_failures.cpp: what it means that a node, a host or a limit is gone
   void node_exited(std::uint32_t node, int wait_status);
   void node_reported(const runtime::control::report& m);
+  void judge_reports();
+  bool awaits_judgement(std::uint32_t node) const;
   void host_lost(std::uint32_t host, const std::string& how);
   void host_unreachable(run_link& link);
   void stayed_out(std::uint32_t node);
@@ -97,6 +99,7 @@ class run_launcher {
   run_output out_;
   std::unique_ptr<run_output> err_;  // none where both streams lead to the same place
   run_input input_;
+  std::vector<runtime::control::report> reports_;  // of nodes that others cannot reach; judged together, a moment after the first
   std::optional<verdict> verdict_, afterthought_;  // the latter: a node failed after it had left
   base::nanoseconds last_beat_ = 0;
   bool nodes_started_ = false, ending_ = false, interrupted_ = false, given_up_on_output_ = false;

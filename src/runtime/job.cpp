@@ -2,6 +2,7 @@
 #include <weft/job.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 
@@ -20,15 +21,17 @@ constexpr base::nanoseconds end_limit = INT64_MAX / 4;  // the launcher ends the
 constexpr int failed_status = 70;
 
 std::terminate_handler previous_terminate = nullptr;
+std::atomic<runtime::bootstrap*> joined{nullptr};  // the job's, while there is one
 
-// An error that nobody caught is one sentence, not a stack of them.
+// An error that nobody caught is one sentence, not a stack of them: the launcher says it for all nodes, or this one for itself.
 [[noreturn]] void end_with_the_sentence() {
   if (auto current = std::current_exception()) {
     try {
       std::rethrow_exception(current);
     } catch (const error& e) {
-      std::fprintf(stderr, "weft: %s\n", e.what());
       std::fflush(nullptr);
+      auto* boot = joined.load();
+      if (!boot || !boot->give_up(e.what())) std::fprintf(stderr, "weft: %s\n", e.what());
       ::_exit(failed_status);
     } catch (...) {
     }
@@ -69,6 +72,8 @@ struct job::state {
   std::unique_ptr<runtime::bootstrap> boot;
   std::unique_ptr<fabric::fabric> fabric;
   int exceptions = std::uncaught_exceptions();
+
+  ~state() { joined.store(nullptr); }
 };
 
 job::job(int, char**) : job() {}
@@ -77,6 +82,7 @@ job::job() : state_(std::make_unique<state>()) {
   if (std::get_terminate() != end_with_the_sentence) previous_terminate = std::set_terminate(end_with_the_sentence);
   state_->boot = runtime::join_job().or_throw();
   auto& boot = *state_->boot;
+  joined.store(&boot);
   const auto& who = boot.who();
   state_->fabric = runtime::make_fabric(fabric_name_of(who), fabric_options_of(who)).or_throw();
   auto& fabric = *state_->fabric;

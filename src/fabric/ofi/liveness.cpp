@@ -95,10 +95,8 @@ void ofi_port::look_after(node_id node, bool always, base::nanoseconds now) {
   const bool owes = always || p.unanswered.load(std::memory_order_relaxed);
   if (!owes || heard != p.counted) {
     p.counted = heard;
-    p.silent_since = 0;
-    p.pinged = false;
-  } else if (p.silent_since == 0) {
     p.silent_since = now;
+    p.pinged = false;
   } else if (now - p.silent_since > options_.dead_after) {
     lose(node, base::format("it has been silent for %.3g s", static_cast<double>(now - p.silent_since) / 1e9));
   } else if (!p.pinged && now - p.silent_since > options_.dead_after / 3) {

@@ -140,6 +140,7 @@ status ofi_port::attach(node_id node, const base::byte_buffer& text, base::byte_
   p.flush_key = c.flush_key;
   p.flush_address = c.flush_address;
   p.pid = c.pid;
+  p.silent_since = base::now();
   for (auto& credits : p.credits) credits.store(plan().credits, std::memory_order_relaxed);
   if (node == self() || !options_.one_host) return {};
   if (endpoint_.info().ep_attr->protocol == FI_PROTO_SHM) {

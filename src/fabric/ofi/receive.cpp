@@ -217,8 +217,8 @@ bool ofi_port::deliver_parked() {
 
 void ofi_port::lose(node_id node, const std::string& how) {
   if (failed(node)) return;
+  tell_unreachable(node, how);  // first: whoever waits for the node may end the program
   mark_failed(node, how);
-  tell_unreachable(node, how);
 }
 
 void ofi_port::report_errors() {
