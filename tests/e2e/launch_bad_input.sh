@@ -1,5 +1,17 @@
-# Whatever is wrong with the command line or with the hosts, `weft run` says so in one sentence, with the fix, and starts nothing.
+# Whatever is wrong with the command line, the hosts or the machine, `weft run` says so in one sentence, with the fix, and leaves nothing
+# running.
 source "$(dirname "$0")/lib.sh"
+
+# Everything that a behaviour starts has its folder as working directory, and nothing else has.
+nothing_is_left() {
+  local link left=
+  for link in /proc/[0-9]*/cwd; do
+    local pid=${link#/proc/}
+    pid=${pid%/cwd}
+    [ "$(readlink "$link" 2>/dev/null)" != "$PWD" ] || [ "$pid" = $BASHPID ] || [ "$pid" = "${holder:-}" ] || left="$left $pid"
+  done
+  [ -z "$left" ] || fail "still running:$left"
+}
 
 # refused STATUS SENTENCE ARGUMENTS...
 refused() {
@@ -8,6 +20,7 @@ refused() {
   run "$WEFT" "$@"
   [ "$status" = "$expected" ] || fail "expected exit status $expected from: weft $*"
   expect_one_sentence "^weft: $sentence"
+  nothing_is_left
   [ ! -s out ] || fail "expected nothing on standard output from: weft $*"
 }
 
@@ -63,12 +76,47 @@ one_wrong_host_keeps_all_from_starting() {
   [ ! -e started ] || fail "a node was started"
 }
 a_host_that_ssh_cannot_find() {
-  command -v ssh >/dev/null || return 0
   refused 1 'host no-such-host.invalid could not be reached \(ssh: .*no-such-host.invalid.*\); check its name' run --hosts no-such-host.invalid hostname
 }
 a_host_that_refuses_ssh() {
-  command -v ssh >/dev/null || return 0
   refused 1 'host localhost could not be reached \(ssh: .*refused.*\); check' run --hosts localhost --launcher 'ssh -o BatchMode=yes -p 1 {host}' hostname
+}
+a_port_that_is_taken() {
+  "$PROBE" hold-port >port &
+  local holder=$! port
+  wait_for 1 '^port' port
+  port=$(sed 's/port //' port)
+  run "$WEFT" run -n 2 --fabric udp --port "$port" "$PROBE" open
+  kill "$holder"
+  expect_status 70
+  expect_one_sentence "^weft: node [01] \(host .*, pid [0-9]+\): .*UDP port $port is taken by another process; choose another with --port, or leave it out$"
+  nothing_is_left
+}
+a_libfabric_that_is_missing() {
+  local hidden=
+  for library in $(ldconfig -p | sed -n 's/.*=> \(.*libfabric.*\)/\1/p'); do
+    hidden="$hidden mount --bind /dev/null '$(readlink -f "$library")';"
+  done
+  run unshare -m sh -c "$hidden exec '$WEFT' run -n 2 --fabric ofi '$PROBE' open"
+  expect_status 70
+  expect_one_sentence '^weft: node [01] \(host .*, pid [0-9]+\): .*libfabric.so.1 was not found; install it with: apt-get install libfabric1, or use --fabric udp$'
+  nothing_is_left
+}
+a_limit_of_locked_memory_that_is_too_low() {
+  for fabric in shm udp ofi; do
+    run setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock sh -c "ulimit -l 64; exec '$WEFT' run -n 2 --fabric $fabric --lock-memory '$PROBE' open"
+    expect_status 70
+    expect_one_sentence '^weft: node [01] \(host .*, pid [0-9]+\): .*cannot lock .* KiB in memory: the limit on locked memory is 64 KiB; raise it \(ulimit -l unlimited\) or run without --lock-memory$'
+    nothing_is_left
+  done
+}
+the_same_programs_run_where_nothing_is_wrong() {
+  for fabric in shm udp ofi; do
+    run "$WEFT" run -n 2 --fabric $fabric --lock-memory "$PROBE" open
+    expect_status 0
+    [ "$(grep -c '^open$' out)" = 2 ] || fail "expected two nodes"
+    nothing_is_left
+  done
 }
 more_nodes_than_slots_is_only_a_note() {
   run "$WEFT" run -n 5 --hosts a:1,b:2 --launcher "sh -c 'exec \$0 agent' $WEFT {host}" "$PROBE" same
@@ -103,5 +151,9 @@ check a_host_where_weft_is_elsewhere
 check one_wrong_host_keeps_all_from_starting
 check a_host_that_ssh_cannot_find
 check a_host_that_refuses_ssh
+check a_port_that_is_taken
+check a_libfabric_that_is_missing
+check a_limit_of_locked_memory_that_is_too_low
+check the_same_programs_run_where_nothing_is_wrong
 check more_nodes_than_slots_is_only_a_note
 summary

@@ -14,20 +14,15 @@ a_healthy_machine_can_run_weft() {
 programs_can_read_it() {
   run "$WEFT" doctor --json
   expect_status 0
-  command -v python3 >/dev/null || return 0
-  python3 - out <<'END' || fail "unexpected JSON"
-import json, sys
-d = json.load(open(sys.argv[1]))
-assert d["can_run"] is True
-assert d["choices"]["fabric_one_host"]["value"] == "shm"
-assert d["choices"]["page_engine"]["value"] in ("uffd", "mprotect")
-assert d["findings"]["memfd"]["state"] == "ok"
-assert "value" in d["findings"]["cores"]
-END
+  tr -d ' \n' <out >flat && mv flat out
+  expect_out '"can_run":true'
+  expect_out '"memfd":\{"value":"[^"]*","state":"ok"'
+  expect_out '"cores":\{"value":'
+  expect_out '"fabric_one_host":\{"value":"shm"'
+  expect_out '"page_engine":\{"value":"(uffd|mprotect)"'
 }
 
 what_is_missing_comes_with_the_line_that_mends_it() {
-  [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || return 0
   local hidden=
   for library in $(ldconfig -p | sed -n 's/.*=> \(.*lib\(fabric\|pmix\).*\)/\1/p') /usr/lib/*/pmix2/lib/libpmix.so*; do
     hidden="$hidden mount --bind /dev/null '$(readlink -f "$library")' 2>/dev/null;"
@@ -42,7 +37,6 @@ what_is_missing_comes_with_the_line_that_mends_it() {
 }
 
 a_low_limit_of_locked_memory_is_said() {
-  [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || return 0
   run setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock sh -c "ulimit -l 64; exec '$WEFT' doctor"
   expect_status 0
   expect_out '^  lacking +locked memory limit +64 KiB$'
@@ -50,7 +44,6 @@ a_low_limit_of_locked_memory_is_said() {
 }
 
 a_network_without_a_loopback_interface_is_said() {
-  [ "$(id -u)" = 0 ] && unshare -n true 2>/dev/null || return 0
   run unshare -n "$WEFT" doctor
   expect_status 0
   expect_out '^  lacking +fabric udp +no datagrams'

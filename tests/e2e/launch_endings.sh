@@ -27,7 +27,6 @@ sigterm_ends_all_nodes() { signal_ends_the_job TERM 143 Terminated; }
 sighup_ends_all_nodes() { signal_ends_the_job HUP 129 Hangup; }
 
 ctrl_c_on_a_terminal_ends_all_nodes() {
-  command -v script >/dev/null || return 0
   (sleep 1.5; printf '\003'; sleep 3) | timeout 15 script -qec "$WEFT run -n 2 $PROBE hang" /dev/null >out 2>err
   status=$?
   tr -d '\r' <out >clean && mv clean out

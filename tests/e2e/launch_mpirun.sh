@@ -1,6 +1,6 @@
 # A program started by Open MPI's mpirun finds its peers through PMIx, without MPI.
 source "$(dirname "$0")/lib.sh"
-command -v mpirun >/dev/null && mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "there is no mpirun of Open MPI"
+command -v mpirun >/dev/null && mpirun --version 2>/dev/null | grep -q 'Open MPI' || cannot_test "there is no mpirun of Open MPI"
 mpirun=(mpirun --oversubscribe)
 [ "$(id -u)" != 0 ] || mpirun+=(--allow-run-as-root)
 

@@ -1,7 +1,6 @@
 # `weft run --launcher 'ip netns exec {host}'`: four hosts that are network namespaces.
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/netns.sh"
-can_make_hosts || skip "network namespaces need root and the program ip"
 make_hosts 4
 launcher='ip netns exec {host}'
 all=$(joined_by , "${hosts[@]}")
@@ -47,6 +46,28 @@ a_host_that_is_lost_is_named() {
   expect_gone 10 $everything
 }
 
+# From the cut to the end of the job; the sentence names the host that was cut off, although it finds the three others unreachable itself.
+cut_off_host_is_named() {
+  local fabric=$1 mode=$2 started took
+  "$WEFT" run --hosts "$all" --launcher "$launcher" --fabric "$fabric" "$PROBE" "$mode" >out 2>err &
+  local job=$! everything
+  wait_for 4 '^up$' out
+  everything="$(descendants_of $job)"
+  started=$(date +%s%N)
+  ip -n "$net" link set p2 down
+  ended $job
+  took=$((($(date +%s%N) - started) / 1000000))
+  ip -n "$net" link set p2 up
+  echo "$took ms" >note
+  expect_status 1
+  expect_one_sentence "^weft: node 2 \(host ${hosts[2]}, pid [0-9]+\) is unreachable: .*; the job was ended$"
+  [ $took -lt 5000 ] || fail "that took too long"
+  expect_gone 10 $everything
+}
+a_host_cut_off_is_named_within_5_seconds_over_udp() { cut_off_host_is_named udp talk; }
+a_host_cut_off_is_named_within_5_seconds_over_ofi() { cut_off_host_is_named ofi talk; }
+a_host_cut_off_is_named_over_ofi_although_all_wait() { cut_off_host_is_named ofi listen; }
+
 ctrl_c_reaches_every_host() {
   "$WEFT" run --hosts "$all" --launcher "$launcher" "$PROBE" hang >out 2>err &
   local job=$! everything
@@ -77,6 +98,9 @@ check slots_say_how_many_nodes_a_host_gets
 check every_node_is_in_its_own_network
 check a_node_that_dies_is_named_with_its_host
 check a_host_that_is_lost_is_named
+check a_host_cut_off_is_named_within_5_seconds_over_udp
+check a_host_cut_off_is_named_within_5_seconds_over_ofi
+check a_host_cut_off_is_named_over_ofi_although_all_wait
 check ctrl_c_reaches_every_host
 check standard_input_goes_to_the_host_of_node_0
 check a_wrong_host_is_named

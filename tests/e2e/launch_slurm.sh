@@ -2,9 +2,9 @@
 # folders of the test's own, which are gone afterwards.
 source "$(dirname "$0")/lib.sh"
 for program in slurmctld slurmd srun munged mungekey; do
-  PATH=$PATH:/usr/sbin command -v $program >/dev/null || skip "there is no $program"
+  PATH=$PATH:/usr/sbin command -v $program >/dev/null || cannot_test "there is no $program"
 done
-[ "$(id -u)" = 0 ] || skip "slurmd needs root"
+[ "$(id -u)" = 0 ] || cannot_test "slurmd needs root"
 PATH=$PATH:/usr/sbin
 
 free_port() {
@@ -73,13 +73,13 @@ END
   return 1
 }
 
-start_munge || skip "munged does not start here: $(tail -1 "$scratch/munged.log" 2>/dev/null)"
+start_munge || cannot_test "munged does not start here: $(tail -1 "$scratch/munged.log" 2>/dev/null)"
 if ! start_slurm; then
   tail -5 "$scratch/start.log" "$scratch/slurmctld.log" "$scratch/slurmd.log" 2>/dev/null
   echo "FAILED  slurm does not start here"
   exit 1
 fi
-srun --mpi=list 2>&1 | grep -q pmix || skip "this Slurm has no PMIx"
+srun --mpi=list 2>&1 | grep -q pmix || cannot_test "this Slurm has no PMIx"
 
 four_nodes_started_by_srun_meet() {
   run srun -n 4 -O --mpi=pmix "$PROBE" cards 3

@@ -1,7 +1,7 @@
 # `weft run --hosts` over ssh, to a daemon of the test's own on this machine: own keys, own port, own configuration.
 source "$(dirname "$0")/lib.sh"
 sshd=$(command -v sshd || echo /usr/sbin/sshd)
-command -v ssh >/dev/null && [ -x "$sshd" ] || skip "there is no ssh or no sshd"
+command -v ssh >/dev/null && [ -x "$sshd" ] || cannot_test "there is no ssh or no sshd"
 
 start_daemon() {
   ssh-keygen -q -t ed25519 -N '' -f "$scratch/host_key" && ssh-keygen -q -t ed25519 -N '' -f "$scratch/user_key" || return 1
@@ -30,7 +30,7 @@ END
   done
   return 1
 }
-start_daemon || skip "sshd does not start here: $(tail -1 "$scratch/sshd.log" 2>/dev/null)"
+start_daemon || cannot_test "sshd does not start here: $(tail -1 "$scratch/sshd.log" 2>/dev/null)"
 launcher="ssh -F none -p $port -i $scratch/user_key -o BatchMode=yes -o IdentitiesOnly=yes -o UserKnownHostsFile=$scratch/known_hosts -o HostKeyAlias=[127.0.0.1]:$port"
 
 nodes_reached_over_ssh_meet() {

@@ -1,5 +1,6 @@
 # What the end-to-end tests of the launcher share. A test sources this, defines one function a behaviour, calls `check` with each name,
-# and ends with `summary`. Inside a behaviour: `run` a command, then `expect_...`; the first expectation that fails ends it.
+# and ends with `summary`. Inside a behaviour: `run` a command, then `expect_...`; the first expectation that fails ends it. What it has
+# measured goes into the file note.
 set -u
 : "${WEFT:?the program weft}" "${PROBE:?the program probe_node}"
 scratch=$(mktemp -d)
@@ -16,16 +17,17 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
 
-skip() {
-  echo "skipped: $*"
-  exit 77
+# Ends the whole test where the machine lacks something that it needs.
+cannot_test() {
+  echo "FAILED  cannot be tested here: $*; 'scripts/setup' installs what is needed, and the tests run as root"
+  exit 1
 }
 
 check() {
   local started=$SECONDS
   rm -rf "$scratch/case" && mkdir "$scratch/case"
   if (cd "$scratch/case" && "$1") >"$scratch/log" 2>&1; then
-    echo "ok      $1 ($((SECONDS - started)) s)"
+    echo "ok      $1 ($((SECONDS - started)) s)$(sed 's/^/: /' "$scratch/case/note" 2>/dev/null)"
   else
     echo "FAILED  $1"
     sed 's/^/        /' "$scratch/log"

@@ -6,22 +6,12 @@
 hosts=()
 net=
 
-can_make_hosts() {
-  [ "$(id -u)" = 0 ] && command -v ip >/dev/null || return 1
-  local try=weft-try-$$
-  ip netns add $try 2>/dev/null || return 1
-  local able=0
-  ip -n $try link add v0 type veth peer name v1 2>/dev/null && ip -n $try link add b0 type bridge 2>/dev/null || able=1
-  ip netns del $try
-  return $able
-}
-
 make_hosts() {
   local count=$1 i
   net=weft-$$-net
-  ip netns add $net
+  ip netns add $net 2>"$scratch/log" || cannot_test "no network namespaces ($(cat "$scratch/log"))"
   at_end "ip netns del $net"
-  ip -n $net link add br0 type bridge
+  ip -n $net link add br0 type bridge 2>"$scratch/log" || cannot_test "no bridges ($(cat "$scratch/log"))"
   ip -n $net link set br0 up
   for ((i = 0; i < count; i++)); do
     local host=weft-$$-$i

@@ -1,6 +1,9 @@
-// A node for the launcher's end-to-end tests. It uses the bootstrap and nothing else, and does what its first argument says.
+// A node for the end-to-end tests. It does what its first argument says: most use the bootstrap and nothing else, the last ones a whole job.
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +15,8 @@
 #include <map>
 #include <string>
 #include <thread>
+
+#include <weft/job.h>
 
 #include "base/text.h"
 #include "runtime/bootstrap.h"
@@ -210,6 +215,77 @@ int stay_out(const arguments& a) {
   return 0;
 }
 
+// --- with a fabric ----------------------------------------------------------------------------------------------------------------
+
+void say(const char* line) {
+  std::puts(line);
+  std::fflush(stdout);
+}
+
+// open: joins, opens the fabric, and exposes some memory.
+int open_fabric(const arguments&) {
+  weft::job job;
+  const auto memory = job.port().allocate(1 << 20).or_throw();
+  job.exchange_values(job.port().expose(memory, rights::all).or_throw());
+  say("open");
+  return 0;
+}
+
+double processor_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+// idle SECONDS: waits that long for a message that never comes, and says how much processor time that took.
+int idle(const arguments& a) {
+  weft::job job;
+  bool called = false;
+  job.port().on(first_user_handler, [&](const message&) { called = true; });
+  job.meet();
+  const double before = processor_seconds();
+  job.port().wait([&] { return called; }, std::chrono::seconds(number(a.at(0)))).ignore();
+  std::printf("idle %.6f\n", processor_seconds() - before);
+  return 0;
+}
+
+// talk: writes to every other node ten times a second, until that fails.
+int talk(const arguments&) {
+  weft::job job;
+  auto& port = job.port();
+  const auto memory = port.allocate(4096).or_throw();
+  const auto windows = job.exchange_values(port.expose(memory, rights::all).or_throw());
+  job.meet();
+  bool fine = true;
+  for (word round = 0; fine; ++round) {
+    for (node_id node = 0; node < job.nodes() && fine; ++node)
+      fine = port.put(node, windows[node], job.self() * sizeof(word), base::bytes_of(round)).ok() && port.fence(node).ok();
+    if (round == 0) say("up");
+    sleep_for(0.1);
+  }
+  std::_Exit(3);
+}
+
+// listen: waits for ever for a message.
+int listen_only(const arguments&) {
+  weft::job job;
+  say("up");
+  while (true) job.port().wait([] { return false; }, std::chrono::seconds(1)).ignore();
+}
+
+// hold-port: takes some UDP port, says which, and waits for ever.
+int hold_port(const arguments&) {
+  const int holder = ::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 where{};
+  where.sin6_family = AF_INET6;
+  socklen_t size = sizeof where;
+  if (::bind(holder, reinterpret_cast<sockaddr*>(&where), size) != 0) return 1;
+  if (::getsockname(holder, reinterpret_cast<sockaddr*>(&where), &size) != 0) return 1;
+  say(base::format("port %u", ntohs(where.sin6_port)).c_str());
+  while (true) ::pause();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -217,6 +293,8 @@ int main(int argc, char** argv) {
       {"cards", cards}, {"same", same},       {"die", die},           {"leave-with", leave_with},
       {"hang", hang},   {"orphans", orphans}, {"lines", lines},       {"report", report},
       {"late", late},   {"twice", twice},     {"stay-out", stay_out}, {"give-up", give_up},
+      {"open", open_fabric}, {"idle", idle},  {"talk", talk},         {"listen", listen_only},
+      {"hold-port", hold_port},
   };
   const arguments all(argv + 1, argv + argc);
   if (all.empty() || modes.count(all[0]) == 0) {
