@@ -16,7 +16,7 @@ struct whereabouts {
 
 }  // namespace
 
-shared_arena::shared_arena(job& all) : self_(all.self()) {
+shared_arena::shared_arena(job& all) : self_(all.self()), nodes_(all.nodes()) {
   const std::size_t size = os::round_to_pages(sizeof(arena));
   if (self_ == 0) file_ = os::create_memory_file("weft-bench", size).or_throw();
   const auto leader = all.exchange_values(whereabouts{::getpid(), file_.get()})[0];
@@ -29,8 +29,9 @@ shared_arena::shared_arena(job& all) : self_(all.self()) {
 void shared_arena::meet() {
   ++meetings_;
   at_->arrived[self_].value.store(meetings_);
-  auto& other = at_->arrived[1 - self_].value;
-  wait_patiently([&] { return other.load(std::memory_order_acquire) >= meetings_; });  // pairs with the store above
+  for (std::size_t other = 0; other < nodes_; ++other)
+    // Acquire pairs with the store above.
+    wait_patiently([&] { return at_->arrived[other].value.load(std::memory_order_acquire) >= meetings_; });
 }
 
 void wait_patiently(condition until) {

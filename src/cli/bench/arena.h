@@ -1,7 +1,7 @@
-// Memory that the two measuring nodes share outside any fabric: how they agree on what to measure next, and where the bare
+// Memory that the measuring nodes share outside any fabric: how they agree on what to measure next, and where the bare
 // measurements take place.
 //
-// The leader (node 0) makes it; the follower opens it by process and descriptor. Both map it for the whole run.
+// The leader (node 0) makes it; the others open it by process and descriptor. All map it for the whole run.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 namespace weft::cli::bench {
 
 inline constexpr std::size_t largest_block = std::size_t{4} << 20;
+inline constexpr std::size_t most_measuring = 8;
 
 // One to a pair of lines: processors fetch lines in pairs.
 template <typename T>
@@ -24,7 +25,7 @@ struct alignas(128) apart {
 };
 
 struct arena {
-  std::array<apart<std::uint64_t>, 2> arrived;  // at the rendezvous; each written by its node
+  std::array<apart<std::uint64_t>, most_measuring> arrived;  // at the rendezvous; each written by its node
   apart<std::uint64_t> serial;                  // of the order below; written last
   std::uint64_t operation = 0, size = 0, count = 0;
   std::array<apart<std::uint64_t>, 2> ball;     // what the bare hand-over hands over
@@ -39,14 +40,14 @@ class shared_arena {
   explicit shared_arena(job& all);
   arena* operator->() const { return at_; }
 
-  // Both nodes come here before either goes on. Spins: they leave within a cache miss of each other.
+  // All nodes come here before any goes on. Spins: they leave within a cache miss of each other.
   void meet();
 
  private:
   os::unique_fd file_;
   os::mapping where_;
   arena* at_ = nullptr;
-  std::size_t self_;
+  std::size_t self_, nodes_;
   std::uint64_t meetings_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // `weft bench fabric`: the command line, the order of what is measured, and what becomes of it.
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "base/text.h"
+#include "cli/bench/bench_command.h"
 #include "cli/bench/cores.h"
 #include "cli/bench/fabric_jobs.h"
 #include "cli/bench/peers.h"
@@ -11,7 +11,6 @@
 #include "cli/bench/report.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
-#include "runtime/fabrics.h"
 
 namespace weft::cli {
 namespace {
@@ -20,19 +19,10 @@ using namespace bench;
 
 constexpr const char* lossy = "loss=5%";
 
-struct fabric_request {
-  std::string fabrics = "shm,udp,ofi", provider = "tcp;ofi_rxm";
-  std::string json, plots;
-  unsigned repeat = 0;  // 0: as many as the mode has
-  bool quick = false;
+struct fabric_request : bench_request {
+  fabric_request() { fabrics = "shm,udp,ofi"; }
+  std::string provider = "tcp;ofi_rxm";
 };
-
-settings settings_of(const fabric_request& r) {
-  settings s;
-  if (r.quick) s = {3, base::millisecond, 1, true};
-  if (r.repeat > 0) s.repeat = r.repeat;
-  return s;
-}
 
 // Collects measurements and shows progress; a failure is remembered and the rest goes on.
 class session {
@@ -140,12 +130,7 @@ report session::result(const std::string& command) {
 }
 
 void print(const report& r) {
-  std::printf("%s, %d cores, %s\n%s; each value is the median of its samples, each ratio that of sample by sample\n",
-              r.machine.processor.c_str(), r.machine.cores, r.machine.kernel.c_str(), r.pinning.c_str());
-  // A virtual machine does not say what its cores are; this does: hyperthreads of one core need a third of what two cores need.
-  if (const auto line = r.found.median("bare", "two_lines_one_way", 8))
-    std::printf("a cache line goes from one to the other in %.0f ns\n", *line);
-  std::printf("\n");
+  print_heading(r);
   std::printf("%s\n%s\n%s\n%s", ratios_text(r).c_str(), table_2_text(r).c_str(), table_3_text(r).c_str(), rest_text(r).c_str());
   for (const auto& note : r.notes) std::printf("%s\n", note.c_str());
 }
@@ -157,28 +142,14 @@ std::string command_line(const fabric_request& r) {
   return text + base::format(" --repeat %u", settings_of(r).repeat);
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path);
-  out << text;
-  if (!out.flush()) throw error(errc::system, "cannot write " + path + "; choose another place with --json");
-}
-
 int bench_fabric(const fabric_request& r) {
-  const auto fabrics = base::split(r.fabrics, ',');
-  const auto& known = runtime::fabric_names();
-  for (const auto& f : fabrics)
-    if (std::find(known.begin(), known.end(), f) == known.end()) {
-      complain("there is no fabric '" + f + "' to measure; use shm, udp, ofi or several with commas between them");
-      return status_usage;
-    }
-  // What cannot be written is better known before the measuring than after.
-  if (!r.json.empty()) write_file(r.json, "");
-  if (!r.plots.empty()) make_folder(r.plots);
+  std::vector<std::string> fabrics;
+  if (!prepare(r, fabrics)) return status_usage;
   session s(r, fabrics);
   s.run();
   const auto all = s.result(command_line(r));
   print(all);
-  if (!r.json.empty()) write_file(r.json, json_text(all));
+  write_results(r, all);
   if (!r.plots.empty()) write_plots(all, r.plots);
   return s.complete() ? 0 : status_failed;
 }
@@ -190,16 +161,11 @@ void add_bench(CLI::App& weft, int& exit_status) {
   bench->require_subcommand(1);
   auto* fabric = bench->add_subcommand("fabric", "Latency, bandwidth and rates of the fabrics, on this host");
   const auto r = std::make_shared<fabric_request>();
-  fabric->add_option("--fabric", r->fabrics, "Which fabrics, with commas between them; default: " + r->fabrics)->type_name("NAMES");
+  add_options(*fabric, *r);
   fabric->add_option("--provider", r->provider, "The libfabric provider that ofi is measured over; default: " + r->provider)
       ->type_name("NAME");
-  fabric->add_option("--json", r->json, "Write all measurements and ratios there")->type_name("FILE");
-  fabric->add_option("--plots", r->plots, "Write plots there, as SVG")->type_name("FOLDER");
-  fabric->add_option("--repeat", r->repeat, "Samples of each measurement; default: 7, with --quick 3")
-      ->type_name("COUNT")
-      ->check(CLI::Range(1, 1000));
-  fabric->add_flag("--quick", r->quick, "Take a few seconds: short samples, no peers. For trying out, not for figures");
   fabric->callback([=, &exit_status] { exit_status = bench_fabric(*r); });
+  add_bench_vmmc(*bench, exit_status);
 }
 
 }  // namespace weft::cli

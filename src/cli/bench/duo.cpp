@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "cli/bench/vmmc_side.h"
 
 namespace weft::cli::bench {
 namespace {
@@ -20,7 +21,7 @@ std::byte* page_aligned(std::size_t size) {
 
 }  // namespace
 
-duo::duo(job& all)
+duo::duo(job& all, with what)
     : port_(all.port()),
       shared_(all),
       memory_(port_.allocate(largest_block).or_throw()),
@@ -30,19 +31,17 @@ duo::duo(job& all)
   windows_ = all.exchange_values(port_.expose(memory_, rights::all).or_throw());
   queues_ = all.exchange_values(port_.make_queue().or_throw());
   register_handlers();
+  if (what == with::vmmc) vmmc_ = std::make_unique<vmmc_side>(*this, all);
   all.meet();
 }
+
+duo::~duo() = default;
 
 void duo::register_handlers() {
   auto answer = [](const message& m) { m.at.send(m.source, lane::reply, message_station::pong, m.words, m.payload).or_throw(); };
   port_.on(message_station::ping, answer);
   port_.on(message_station::pong, [this](const message&) { station_.pongs.fetch_add(1, std::memory_order_relaxed); });
-  port_.on(message_station::count, [this, answer](const message& m) {
-    if (station_.counted++ == 0) station_.opened_at = base::now();
-    if (station_.counted != station_.expected) return;
-    shared_->receiving_ns.value.store(static_cast<std::uint64_t>(base::now() - station_.opened_at));
-    answer(message{m.at, m.source, m.lane, m.words, {}});
-  });
+  port_.on(message_station::count, [this](const message& m) { count_one(m.source); });
   port_.on(message_station::hold, [this](const message& m) {
     shared_->holding.value.store(m.words[0]);
     wait_patiently([&] { return shared_->released.value.load() == m.words[0]; });
@@ -54,6 +53,13 @@ void duo::register_handlers() {
   });
   port_.on(message_station::take, [this](const message&) { ++station_.counted; });
   port_.on(message_station::done, [this](const message&) { station_.finished.store(true, std::memory_order_relaxed); });
+}
+
+void duo::count_one(node_id source) {
+  if (station_.counted++ == 0) station_.opened_at = base::now();
+  if (station_.counted != station_.expected) return;
+  shared_->receiving_ns.value.store(static_cast<std::uint64_t>(base::now() - station_.opened_at));
+  port_.send(source, lane::reply, message_station::pong, {}).or_throw();
 }
 
 // Before the two meet, so that nothing of the operation finds the counts of the one before.
@@ -120,7 +126,8 @@ void duo::finish() { send(lane::request, message_station::done, {}); }
 const std::vector<operation>& all_operations() {
   static const auto all = [] {
     std::vector<operation> list;
-    for (const auto some : {message_operations(), one_sided_operations(), bare_memory_operations(), bare_socket_operations()})
+    for (const auto some : {message_operations(), one_sided_operations(), bare_memory_operations(), bare_socket_operations(),
+                            typed_message_operations(), one_sided_vmmc_operations(), vmmc_operations()})
       list.insert(list.end(), some.begin(), some.end());
     return list;
   }();

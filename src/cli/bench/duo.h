@@ -41,9 +41,13 @@ struct message_shape {
   std::span<const word> first() const { return {words.data(), used}; }
 };
 
+class vmmc_side;
+
 class duo {
  public:
-  explicit duo(job& all);
+  enum class with { the_port_alone, vmmc };
+  duo(job& all, with what);
+  ~duo();
 
   bool leads() const { return port_.self() == 0; }
   node_id other() const { return 1 - port_.self(); }
@@ -66,6 +70,13 @@ class duo {
   // The follower: obeys until dismissed.
   void obey();
 
+  // What stands on vmmc, when asked for.
+  vmmc_side& vmmc() { return *vmmc_; }
+  const memory& exposed() const { return memory_; }
+
+  // One of a stream has arrived from `source`; the last is answered.
+  void count_one(node_id source);
+
   // For operations.
   message_shape shape(std::size_t size);
   void send(lane l, handler_id id, const message_shape& what) { port_.send(other(), l, id, what.first(), what.payload).or_throw(); }
@@ -86,6 +97,7 @@ class duo {
   std::unique_ptr<std::byte[], void (*)(void*)> private_;
   bare_sockets sockets_;
   std::uint64_t orders_ = 0;
+  std::unique_ptr<vmmc_side> vmmc_;
 };
 
 }  // namespace weft::cli::bench

@@ -10,10 +10,10 @@ namespace {
 
 std::vector<std::string> command_of(const job_request& r) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::vector<std::string> words = {self, "run", "-n", "2", "--fabric", r.fabric};
+  std::vector<std::string> words = {self, "run", "-n", std::to_string(r.nodes), "--fabric", r.fabric};
   if (!r.provider.empty()) words.insert(words.end(), {"--provider", r.provider});
   if (!r.impair.empty()) words.insert(words.end(), {"--impair", r.impair});
-  words.insert(words.end(), {self, "bench-node", "--suite", r.which == suite::goodput ? "goodput" : "everything",
+  words.insert(words.end(), {self, "bench-node", "--suite", name_of(r.which),
                              "--repeat", std::to_string(r.how.repeat), "--sample-ns", std::to_string(r.how.sample),
                              "--batches", std::to_string(r.how.batches)});
   if (r.how.quick) words.push_back("--quick");

@@ -17,6 +17,7 @@ struct job_request {
   std::string impair;
   suite which = suite::everything;
   settings how;
+  unsigned nodes = 2;
 };
 
 // `step` is called with what is about to be measured, once a sample.

@@ -13,7 +13,7 @@
 namespace weft::cli::bench {
 
 struct measurement {
-  std::string unit;  // "ns", "GB/s" or "1/s"
+  std::string unit;  // "ns", "GB/s", "1/s" or "times"
   std::vector<double> samples;
 
   double median() const;

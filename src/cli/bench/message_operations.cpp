@@ -1,8 +1,10 @@
-// Active messages and queues, measured: round trips, bursts that fit the buffers (LogP's overheads) and streams that do not.
+// Active messages and queues, measured: round trips, bursts that fit the buffers (LogP's overheads) and streams that do not. Messages are
+// sent by the port itself, or as typed calls (weft/active.h) that do the same on the other side.
 #include <string_view>
 
 #include "base/clock.h"
 #include "cli/bench/duo.h"
+#include "cli/bench/vmmc_side.h"
 
 namespace weft::cli::bench {
 namespace {
@@ -16,12 +18,30 @@ double since(base::nanoseconds start) { return static_cast<double>(base::now() -
 
 void serve(duo& d, std::size_t, std::uint64_t) { d.serve(); }
 
-template <lane L>
+struct bare {
+  static void ping(duo& d, lane l, const message_shape& s) { d.send(l, message_station::ping, s); }
+  static void count(duo& d, lane l, const message_shape& s) { d.send(l, message_station::count, s); }
+  static void take(duo& d, lane l, const message_shape& s) { d.send(l, message_station::take, s); }
+};
+
+struct typed {
+  static void ping(duo& d, lane l, const message_shape& s) {
+    d.vmmc().typed(s, [&](const auto& calls, const auto& words) { vmmc_side::call(calls.ping, d.other(), l, words); });
+  }
+  static void count(duo& d, lane l, const message_shape& s) {
+    d.vmmc().typed(s, [&](const auto& calls, const auto& words) { vmmc_side::call(calls.count, d.other(), l, words); });
+  }
+  static void take(duo& d, lane l, const message_shape& s) {
+    d.vmmc().typed(s, [&](const auto& calls, const auto& words) { vmmc_side::call(calls.take, d.other(), l, words); });
+  }
+};
+
+template <lane L, typename How>
 timing round_trip(duo& d, std::size_t size, std::uint64_t count) {
   const auto shape = d.shape(size);
   const auto start = base::now();
   for (std::uint64_t i = 1; i <= count; ++i) {
-    d.send(L, message_station::ping, shape);
+    How::ping(d, L, shape);
     d.wait_for_pongs(i);
   }
   const timing t{.whole = since(start)};
@@ -30,12 +50,12 @@ timing round_trip(duo& d, std::size_t size, std::uint64_t count) {
 }
 
 // Many messages one way, more than any buffer holds: the follower answers the last one.
-template <lane L>
+template <lane L, typename How>
 timing stream(duo& d, std::size_t size, std::uint64_t count) {
   const auto shape = d.shape(size);
   timing t;
   const auto start = base::now();
-  for (std::uint64_t i = 0; i < count; ++i) d.send(L, message_station::count, shape);
+  for (std::uint64_t i = 0; i < count; ++i) How::count(d, L, shape);
   t.sending = since(start);
   d.wait_for_pongs(1);
   t.whole = since(start);
@@ -44,14 +64,14 @@ timing stream(duo& d, std::size_t size, std::uint64_t count) {
 }
 
 // Bursts to a follower that handles them as they come: what the sender's calls cost in ordinary traffic.
-template <lane L>
+template <lane L, typename How>
 timing send_bursts(duo& d, std::size_t size, std::uint64_t count) {
   const auto shape = d.shape(size);
   const auto in_one = that_fit(d, burst);
   timing t;
   for (std::uint64_t i = 1; i <= count / in_one; ++i) {
     const auto start = base::now();
-    for (std::uint64_t n = 0; n < in_one; ++n) d.send(L, message_station::take, shape);
+    for (std::uint64_t n = 0; n < in_one; ++n) How::take(d, L, shape);
     t.sending += since(start);
     d.send(L, message_station::mark, {});
     d.wait_for_pongs(i);
@@ -83,10 +103,10 @@ timing held_bursts(duo& d, std::uint64_t count, std::uint64_t in_one, F&& each) 
   return t;
 }
 
-template <lane L>
+template <lane L, typename How>
 timing held_sends(duo& d, std::size_t size, std::uint64_t count) {
   const auto shape = d.shape(size);
-  return held_bursts<L>(d, count, that_fit(d, burst), [&] { d.send(L, message_station::take, shape); });
+  return held_bursts<L>(d, count, that_fit(d, burst), [&] { How::take(d, L, shape); });
 }
 
 timing held_puts(duo& d, std::size_t size, std::uint64_t count) {
@@ -120,20 +140,32 @@ void dequeue(duo& d, std::size_t, std::uint64_t count) {
 }
 
 constexpr operation list[] = {
-    {"round_trip", round_trip<lane::request>, serve},
-    {"round_trip_reply", round_trip<lane::reply>, serve},
-    {"stream", stream<lane::request>, serve},
-    {"stream_reply", stream<lane::reply>, serve},
-    {"send_bursts", send_bursts<lane::request>, serve, burst},
-    {"send_bursts_reply", send_bursts<lane::reply>, serve, burst},
-    {"held_sends", held_sends<lane::request>, serve, burst},
-    {"held_sends_reply", held_sends<lane::reply>, serve, burst},
+    {"round_trip", round_trip<lane::request, bare>, serve},
+    {"round_trip_reply", round_trip<lane::reply, bare>, serve},
+    {"stream", stream<lane::request, bare>, serve},
+    {"stream_reply", stream<lane::reply, bare>, serve},
+    {"send_bursts", send_bursts<lane::request, bare>, serve, burst},
+    {"send_bursts_reply", send_bursts<lane::reply, bare>, serve, burst},
+    {"held_sends", held_sends<lane::request, bare>, serve, burst},
+    {"held_sends_reply", held_sends<lane::reply, bare>, serve, burst},
     {"held_puts", held_puts, serve, put_burst},
     {"enqueue", enqueue, dequeue},
+};
+
+constexpr operation typed_list[] = {
+    {"typed_round_trip", round_trip<lane::request, typed>, serve},
+    {"typed_round_trip_reply", round_trip<lane::reply, typed>, serve},
+    {"typed_stream", stream<lane::request, typed>, serve},
+    {"typed_stream_reply", stream<lane::reply, typed>, serve},
+    {"typed_send_bursts", send_bursts<lane::request, typed>, serve, burst},
+    {"typed_send_bursts_reply", send_bursts<lane::reply, typed>, serve, burst},
+    {"typed_held_sends", held_sends<lane::request, typed>, serve, burst},
+    {"typed_held_sends_reply", held_sends<lane::reply, typed>, serve, burst},
 };
 
 }  // namespace
 
 std::span<const operation> message_operations() { return list; }
+std::span<const operation> typed_message_operations() { return typed_list; }
 
 }  // namespace weft::cli::bench

@@ -1,6 +1,12 @@
-// Puts, gets, atomics and fences, measured.
+// Puts, gets, atomics and fences, measured. Bytes are moved by the port itself, or in one of the ways of weft/vmmc.h and weft/active.h.
+#include <cstring>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "cli/bench/duo.h"
+#include "cli/bench/vmmc_side.h"
 #include "os/spin.h"
 
 namespace weft::cli::bench {
@@ -24,24 +30,62 @@ void await_word(duo& d, word expected) {
     d.at().wait(arrived, std::chrono::seconds(60)).or_throw();
 }
 
+struct by_port {
+  static void put(duo& d, bytes what) { d.at().put(d.other(), d.theirs(), 0, what).or_throw(); }
+};
+
+struct by_update {
+  static void put(duo& d, bytes what) { d.vmmc().theirs().update(0, what).or_throw(); }
+};
+
+// SHRIMP 4.3: as if every send needed the kernel.
+struct by_update_with_a_call {
+  static void put(duo& d, bytes what) {
+    ::syscall(SYS_getppid);
+    by_update::put(d, what);
+  }
+};
+
+// SHRIMP 4.4: as if every arrival interrupted the receiver.
+struct by_update_and_notification {
+  static void put(duo& d, bytes what) { d.vmmc().theirs_that_listens().update_and_notify(0, what).or_throw(); }
+};
+
+struct by_transfer {
+  static void put(duo& d, bytes what) { d.vmmc().transfer(what); }
+};
+
+// Automatic update of mapped memory.
+struct by_store {
+  static void put(duo& d, bytes what) {
+    word value;
+    std::memcpy(&value, what.data(), sizeof value);
+    // Release, as a program that publishes something stores: after all that it stored before.
+    std::atomic_ref(*reinterpret_cast<word*>(d.vmmc().mapped().data())).store(value, std::memory_order_release);
+  }
+};
+
+template <typename How>
 void put_word(duo& d, word value) {
-  d.at().put(d.other(), d.theirs(), 0, std::as_bytes(std::span<const word, 1>(&value, 1))).or_throw();
+  How::put(d, std::as_bytes(std::span<const word, 1>(&value, 1)));
 }
 
 // A word goes to and fro: each node waits for it in its own memory and answers by a put into the other's.
+template <typename How>
 timing put_ping_pong(duo& d, std::size_t, std::uint64_t count) {
   const auto start = base::now();
   for (std::uint64_t i = 1; i <= count; ++i) {
-    put_word(d, i);
+    put_word<How>(d, i);
     await_word(d, i);
   }
   return {.whole = since(start)};
 }
 
+template <typename How>
 void put_ping_pong_back(duo& d, std::size_t, std::uint64_t count) {
   for (std::uint64_t i = 1; i <= count; ++i) {
     await_word(d, i);
-    put_word(d, i);
+    put_word<How>(d, i);
   }
 }
 
@@ -50,7 +94,7 @@ timing put_one_line(duo& d, std::size_t, std::uint64_t count) {
   std::atomic_ref there(*reinterpret_cast<word*>(d.at().mapped(d.other(), d.theirs())));
   const auto start = base::now();
   for (std::uint64_t i = 1; i <= 2 * count; i += 2) {
-    put_word(d, i);
+    put_word<by_port>(d, i);
     while (there.load(std::memory_order_acquire) != i + 1) os::pause();  // pairs with the follower's put
   }
   return {.whole = since(start)};
@@ -64,10 +108,11 @@ void put_one_line_back(duo& d, std::size_t, std::uint64_t count) {
   }
 }
 
+template <typename How>
 timing put_stream(duo& d, std::size_t size, std::uint64_t count) {
   timing t;
   const auto start = base::now();
-  for (std::uint64_t i = 0; i < count; ++i) d.at().put(d.other(), d.theirs(), 0, d.block(size)).or_throw();
+  for (std::uint64_t i = 0; i < count; ++i) How::put(d, d.block(size));
   t.sending = since(start);
   d.at().fence(d.other()).or_throw();
   t.whole = since(start);
@@ -78,11 +123,12 @@ timing put_stream(duo& d, std::size_t size, std::uint64_t count) {
 // Bursts that fit the buffers: what the caller of put pays in ordinary traffic.
 constexpr std::uint64_t burst = 16;
 
+template <typename How>
 timing put_bursts(duo& d, std::size_t size, std::uint64_t count) {
   timing t;
   for (std::uint64_t i = 0; i < count / burst; ++i) {
     const auto start = base::now();
-    for (std::uint64_t n = 0; n < burst; ++n) d.at().put(d.other(), d.theirs(), 0, d.block(size)).or_throw();
+    for (std::uint64_t n = 0; n < burst; ++n) How::put(d, d.block(size));
     t.sending += since(start);
     d.at().fence(d.other()).or_throw();
   }
@@ -116,18 +162,31 @@ timing fences(duo& d, std::size_t, std::uint64_t count) {
 }
 
 constexpr operation list[] = {
-    {"put_ping_pong", put_ping_pong, put_ping_pong_back},
+    {"put_ping_pong", put_ping_pong<by_port>, put_ping_pong_back<by_port>},
     {"put_one_line", put_one_line, put_one_line_back},
-    {"put_stream", put_stream, serve},
-    {"put_bursts", put_bursts, serve, burst},
+    {"put_stream", put_stream<by_port>, serve},
+    {"put_bursts", put_bursts<by_port>, serve, burst},
     {"get", gets, serve},
     {"fetch_add", fetch_adds, serve},
     {"swap", swaps, serve},
     {"fence", fences, serve},
 };
 
+// The answer to a notification is the handler's.
+constexpr operation vmmc_list[] = {
+    {"update_ping_pong", put_ping_pong<by_update>, put_ping_pong_back<by_update>},
+    {"called_update_ping_pong", put_ping_pong<by_update_with_a_call>, put_ping_pong_back<by_update_with_a_call>},
+    {"store_ping_pong", put_ping_pong<by_store>, put_ping_pong_back<by_store>},
+    {"update_stream", put_stream<by_update>, serve},
+    {"called_update_stream", put_stream<by_update_with_a_call>, serve},
+    {"notifying_update_stream", put_stream<by_update_and_notification>, serve},
+    {"transfer_put_stream", put_stream<by_transfer>, serve},
+    {"transfer_put_bursts", put_bursts<by_transfer>, serve, burst},
+};
+
 }  // namespace
 
 std::span<const operation> one_sided_operations() { return list; }
+std::span<const operation> one_sided_vmmc_operations() { return vmmc_list; }
 
 }  // namespace weft::cli::bench

@@ -19,6 +19,7 @@ struct timing {
   double whole = 0;      // from the first call until all is performed
   double sending = 0;    // of that, in the sender's calls
   double receiving = 0;  // on the follower, from the first arrival to the last
+  double waits = 0;      // not a time: how often the sender waited for the other side
 };
 
 struct operation {
@@ -32,6 +33,9 @@ std::span<const operation> message_operations();
 std::span<const operation> one_sided_operations();
 std::span<const operation> bare_memory_operations();
 std::span<const operation> bare_socket_operations();
+std::span<const operation> one_sided_vmmc_operations();
+std::span<const operation> vmmc_operations();
+std::span<const operation> typed_message_operations();
 
 // All of the above, in the order by which they are known to both nodes.
 const std::vector<operation>& all_operations();

@@ -52,6 +52,7 @@ const char* name_of(unit u) {
     case unit::nanoseconds: case unit::half_nanoseconds: return "ns";
     case unit::gigabytes_per_second: return "GB/s";
     case unit::per_second: return "1/s";
+    case unit::count: return "times";
   }
   return "";
 }
@@ -63,6 +64,7 @@ double in_unit(const output& o, const item& i, const timing& t, std::uint64_t co
     case unit::half_nanoseconds: return each / 2;
     case unit::gigabytes_per_second: return static_cast<double>(i.bytes) / each;
     case unit::per_second: return 1e9 / each;
+    case unit::count: return each;
   }
   return 0;
 }

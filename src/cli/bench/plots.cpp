@@ -5,21 +5,9 @@
 
 #include "cli/bench/bare_socket.h"
 #include "cli/bench/requirements.h"
-#include "cli/plot.h"
 
 namespace weft::cli::bench {
 namespace {
-
-// Adds a line if there is anything of it.
-void add_line(plot& p, const std::string& title, const measurements& m, const std::string& owner, const std::string& name, double scale,
-              plot::style how = plot::style::solid) {
-  const auto* sizes = m.find(owner, name);
-  if (!sizes) return;
-  plot::line l{title, {}, how};
-  for (const auto& [size, each] : *sizes)
-    if (size > 0) l.points.push_back({static_cast<double>(size), each.median() * scale});
-  p.add(std::move(l));
-}
 
 void add_systems(plot& p, const report& r, const std::string& name, double scale) {
   for (const auto& f : r.fabrics) add_line(p, f.title, r.found, f.owner, name, scale);
@@ -57,13 +45,23 @@ plot message_rate(const report& r) {
   return p;
 }
 
-void write(const std::filesystem::path& path, const plot& p, const report& r) {
+}  // namespace
+
+void add_line(plot& p, const std::string& title, const measurements& m, const std::string& owner, const std::string& name, double scale,
+              plot::style how) {
+  const auto* sizes = m.find(owner, name);
+  if (!sizes) return;
+  plot::line l{title, {}, how};
+  for (const auto& [size, each] : *sizes)
+    if (size > 0) l.points.push_back({static_cast<double>(size), each.median() * scale});
+  p.add(std::move(l));
+}
+
+void write_plot(const std::filesystem::path& path, const plot& p, const report& r) {
   std::ofstream out(path);
   out << p.svg(r.machine.processor + ", " + std::to_string(r.machine.cores) + " cores; " + r.pinning);
   if (!out.flush()) throw error(errc::system, "cannot write " + path.string() + "; choose another folder with --plots");
 }
-
-}  // namespace
 
 void make_folder(const std::string& folder) {
   std::error_code problem;
@@ -73,9 +71,9 @@ void make_folder(const std::string& folder) {
 
 void write_plots(const report& r, const std::string& folder) {
   const std::filesystem::path to(folder);
-  write(to / "latency.svg", latency(r), r);
-  write(to / "bandwidth.svg", bandwidth(r), r);
-  write(to / "message-rate.svg", message_rate(r), r);
+  write_plot(to / "latency.svg", latency(r), r);
+  write_plot(to / "bandwidth.svg", bandwidth(r), r);
+  write_plot(to / "message-rate.svg", message_rate(r), r);
 }
 
 }  // namespace weft::cli::bench

@@ -1,4 +1,4 @@
-// What `weft bench fabric` prints and writes: the ratios and what they must be, StarT-JR's Tables 2 and 3, and the JSON.
+// What `weft bench` prints and writes: the ratios and what they must be, StarT-JR's Tables 2 and 3, and the JSON.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 
 #include "cli/bench/machine.h"
 #include "cli/bench/measurement.h"
+#include "cli/bench/requirements.h"
 
 namespace weft::cli::bench {
 
@@ -20,6 +21,7 @@ struct report {
   std::vector<system> fabrics, peers;
   std::vector<std::string> notes;  // what was not measured, and why
   measurements found;
+  const std::vector<requirement>* judged_by = &fabric_requirements();
 };
 
 std::string ratios_text(const report& r);

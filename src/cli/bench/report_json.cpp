@@ -18,10 +18,10 @@ std::string json_text(const report& r) {
   all["machine"] = {{"processor", r.machine.processor}, {"kernel", r.machine.kernel}, {"cores", r.machine.cores}, {"pinning", r.pinning}};
   all["ratios"] = nlohmann::ordered_json::object();
   all["must_be"] = nlohmann::ordered_json::object();
-  for (const auto& each : requirements())
+  for (const auto& each : *r.judged_by)
     if (const auto value = each.value(r.found)) {
       all["ratios"][each.key] = *value;
-      if (each.bound > 0) all["must_be"][each.key] = {{each.at_most ? "at_most" : "at_least", each.bound}};
+      if (each.bound != only_reported) all["must_be"][each.key] = {{each.at_most ? "at_most" : "at_least", each.bound}};
     }
   all["notes"] = r.notes;
   auto& tree = all["measurements"] = nlohmann::ordered_json::object();

@@ -5,70 +5,18 @@
 #include "base/text.h"
 #include "cli/bench/report.h"
 #include "cli/bench/requirements.h"
+#include "cli/bench/text_table.h"
 
 namespace weft::cli::bench {
 namespace {
 
 using base::format;
 
-// What was not measured is not a number, and neither is what is made of it.
-template <typename... Size>
-double value_of(const measurements& m, const std::string& owner, const std::string& name, Size... size) {
-  return m.median(owner, name, size...).value_or(NAN);
-}
-
-// Three significant digits, whatever the size.
-std::string short_number(double value, double scale = 1) {
-  if (std::isnan(value)) return "-";
-  const double v = value * scale, size = std::abs(v);
-  return format("%.*f", size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3, v);
-}
-
 // Microseconds a message, of so many bytes at so many GB/s.
 double microseconds_each(std::size_t size, double gigabytes) { return static_cast<double>(size) / gigabytes / 1000; }
 
-// Columns that are as wide as what is in them; the first is flush left, the others flush right up to `words_from`.
-class text_table {
- public:
-  explicit text_table(std::vector<std::string> head, std::size_t words_from = ~std::size_t{0}) : words_from_(words_from) {
-    row(std::move(head));
-  }
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  void rule() { rows_.emplace_back(); }
-
-  std::string text() const {
-    std::vector<std::size_t> widths(rows_.front().size(), 0);
-    for (const auto& r : rows_)
-      for (std::size_t i = 0; i < r.size(); ++i) widths[i] = std::max(widths[i], r[i].size());
-    std::string all;
-    for (std::size_t n = 0; n < rows_.size(); ++n) {
-      all += line(rows_[n], widths);
-      if (n == 0) all += line({}, widths);
-    }
-    return all;
-  }
-
- private:
-  std::string line(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) const {
-    std::string text;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (cells.empty()) {
-        text += (i == 0 ? "  " : "--") + std::string(widths[i], '-');
-        continue;
-      }
-      const std::string blanks(widths[i] - cells[i].size(), ' ');
-      text += "  " + (i == 0 || i >= words_from_ ? cells[i] + blanks : blanks + cells[i]);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + "\n";
-  }
-
-  const std::size_t words_from_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
 std::string bound_text(const requirement& r) {
-  if (r.bound == 0) return "-";
+  if (r.bound == only_reported) return "-";
   const bool millions = r.bound >= 1e6;
   return format("%s %.*f%s", r.at_most ? "at most" : "at least", r.bound >= 100 || millions ? 0 : 2, millions ? r.bound / 1e6 : r.bound,
                 millions ? " million" : "");
@@ -125,7 +73,7 @@ std::vector<std::string> comparison_row(const measurements& m, const system& s) 
 
 std::string sentence_of(const requirement& r, std::optional<double> value) {
   if (!value) return "not measured";
-  if (r.bound == 0) return "";
+  if (r.bound == only_reported) return "";
   return (r.at_most ? *value <= r.bound : *value >= r.bound) ? "met" : "NOT MET";
 }
 
@@ -133,7 +81,7 @@ std::string sentence_of(const requirement& r, std::optional<double> value) {
 
 std::string ratios_text(const report& r) {
   text_table t({"key", "value", "must be", "", "what it is"}, 3);
-  for (const auto& each : requirements()) {
+  for (const auto& each : *r.judged_by) {
     const bool wanted = std::any_of(r.fabrics.begin(), r.fabrics.end(), [&](const system& f) { return f.owner == each.fabric; });
     if (!wanted) continue;
     const auto value = each.value(r.found);

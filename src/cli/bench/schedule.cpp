@@ -5,6 +5,19 @@
 #include "cli/bench/bare_socket.h"
 
 namespace weft::cli::bench {
+output ns(std::string name, double timing::*field) {
+  return {std::move(name), field, unit::nanoseconds};
+}
+output half(std::string name) {
+  return {std::move(name), &timing::whole, unit::half_nanoseconds};
+}
+output rate(std::string name, double timing::*field) {
+  return {std::move(name), field, unit::per_second};
+}
+output bandwidth(std::string name, double timing::*field) {
+  return {std::move(name), field, unit::gigabytes_per_second};
+}
+
 namespace {
 
 constexpr std::size_t KiB = 1024, MiB = KiB * KiB;
@@ -14,19 +27,6 @@ constexpr std::size_t one_word = 8, four_words = 32, sixteen_words = 128, twenty
 
 constexpr std::size_t message_sizes[] = {8, 64, 512, 4 * KiB, 16 * KiB, 64 * KiB};
 constexpr std::size_t block_sizes[] = {8, 64, 512, 4 * KiB, 16 * KiB, 64 * KiB, 256 * KiB, MiB, 4 * MiB};
-
-output ns(std::string name, double timing::*field = &timing::whole) {
-  return {std::move(name), field, unit::nanoseconds};
-}
-output half(std::string name) {
-  return {std::move(name), &timing::whole, unit::half_nanoseconds};
-}
-output rate(std::string name, double timing::*field = &timing::whole) {
-  return {std::move(name), field, unit::per_second};
-}
-output bandwidth(std::string name, double timing::*field = &timing::whole) {
-  return {std::move(name), field, unit::gigabytes_per_second};
-}
 
 item bare(const std::string& operation, std::size_t size, std::size_t bytes, std::vector<output> outputs) {
   return {"bare", operation, size, bytes, std::move(outputs)};
@@ -73,33 +73,6 @@ void add_sockets(schedule& s) {
         {bare_socket("socket_stream", i, setups[i].datagram, {bandwidth("socket_stream"), rate("socket_messages_per_second")})});
 }
 
-// StarT-JR's Table 2: overheads of bursts, throughput of streams, by kind of message and lane.
-void add_table_2(schedule& s, const std::string& fabric) {
-  for (const bool reply : {false, true}) {
-    const std::string lane = reply ? "_reply" : "";
-    for (const std::size_t size : {one_word, four_words, twenty_words})
-      s.push_back({
-          {fabric, "send_bursts" + lane, size, size, {ns("send_overhead" + lane, &timing::sending)}},
-          {fabric, "held_sends" + lane, size, size, {ns("receive_overhead" + lane, &timing::receiving)}},
-          {fabric,
-           "stream" + lane,
-           size,
-           size,
-           {bandwidth("send_throughput" + lane, &timing::sending), bandwidth("receive_throughput" + lane, &timing::receiving)}},
-          {fabric, "round_trip" + lane, size, size, {half("message_latency" + lane)}},
-      });
-  }
-  for (const std::size_t size : {four_words, sixteen_words, dma_words}) {
-    group g = {
-        {fabric, "put_bursts", size, size, {ns("put_send_overhead", &timing::sending)}},
-        {fabric, "put_stream", size, size, {bandwidth("put_throughput")}},
-    };
-    // Where the receiver's thread has a part in a put that can be held back and timed.
-    if (fabric == "udp") g.push_back({fabric, "held_puts", size, size, {ns("put_receive_overhead", &timing::receiving)}});
-    s.push_back(std::move(g));
-  }
-}
-
 void add_rest(schedule& s, const std::string& fabric) {
   if (fabric != "shm") s.push_back({{fabric, "put_ping_pong", 8, 8, {half("put_one_way")}}});
   if (fabric != "udp")
@@ -119,7 +92,44 @@ void add_rest(schedule& s, const std::string& fabric) {
 
 }  // namespace
 
+void add_table_2(schedule& s, const std::string& fabric, const std::string& kind, const std::string& blocks) {
+  for (const bool reply : {false, true}) {
+    const std::string lane = reply ? "_reply" : "";
+    for (const std::size_t size : {one_word, four_words, twenty_words})
+      s.push_back({
+          {fabric, kind + "send_bursts" + lane, size, size, {ns("send_overhead" + lane, &timing::sending)}},
+          {fabric, kind + "held_sends" + lane, size, size, {ns("receive_overhead" + lane, &timing::receiving)}},
+          {fabric,
+           kind + "stream" + lane,
+           size,
+           size,
+           {bandwidth("send_throughput" + lane, &timing::sending), bandwidth("receive_throughput" + lane, &timing::receiving)}},
+          {fabric, kind + "round_trip" + lane, size, size, {half("message_latency" + lane)}},
+      });
+  }
+  for (const std::size_t size : {four_words, sixteen_words, dma_words}) {
+    group g = {
+        {fabric, blocks + "put_bursts", size, size, {ns("put_send_overhead", &timing::sending)}},
+        {fabric, blocks + "put_stream", size, size, {bandwidth("put_throughput")}},
+    };
+    // Where the receiver's thread has a part in a put that can be held back and timed.
+    if (fabric == "udp" && blocks.empty()) g.push_back({fabric, "held_puts", size, size, {ns("put_receive_overhead", &timing::receiving)}});
+    s.push_back(std::move(g));
+  }
+}
+
+const char* name_of(suite which) {
+  switch (which) {
+    case suite::everything: return "everything";
+    case suite::goodput: return "goodput";
+    case suite::vmmc: return "vmmc";
+    case suite::senders: return "senders";
+  }
+  return "";
+}
+
 schedule make_schedule(suite which, const std::string& fabric) {
+  if (which == suite::vmmc) return make_vmmc_schedule(fabric);
   schedule s;
   if (which == suite::goodput) {
     s.push_back({{fabric, "put_stream", 64 * KiB, 64 * KiB, {bandwidth("goodput")}}});
@@ -127,7 +137,7 @@ schedule make_schedule(suite which, const std::string& fabric) {
   }
   if (fabric == "shm") add_shared_memory(s);
   if (fabric == "udp") add_sockets(s);
-  add_table_2(s, fabric);
+  add_table_2(s, fabric, "", "");
   add_rest(s, fabric);
   return s;
 }

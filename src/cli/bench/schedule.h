@@ -16,7 +16,7 @@
 
 namespace weft::cli::bench {
 
-enum class suite { everything, goodput };
+enum class suite { everything, goodput, vmmc, senders };
 
 struct settings {
   unsigned repeat = 7;                                // samples
@@ -25,7 +25,7 @@ struct settings {
   bool quick = false;
 };
 
-enum class unit { nanoseconds, half_nanoseconds, gigabytes_per_second, per_second };
+enum class unit { nanoseconds, half_nanoseconds, gigabytes_per_second, per_second, count };
 
 // One measurement that is taken from an operation's timing.
 struct output {
@@ -47,6 +47,19 @@ using group = std::vector<item>;
 using schedule = std::vector<group>;
 
 schedule make_schedule(suite which, const std::string& fabric);
+schedule make_vmmc_schedule(const std::string& fabric);
+
+// Outputs, by what becomes of the time.
+output ns(std::string name, double timing::*field = &timing::whole);
+output half(std::string name);
+output rate(std::string name, double timing::*field = &timing::whole);
+output bandwidth(std::string name, double timing::*field = &timing::whole);
+
+// StarT-JR's Table 2: overheads of bursts, throughput of streams, by kind of message and lane. `kind` comes before the names of the
+// operations, `blocks` before those of the operations that move blocks.
+void add_table_2(schedule& s, const std::string& fabric, const std::string& kind, const std::string& blocks);
+
+const char* name_of(suite which);
 
 // How many samples a schedule takes in all, for the progress bar.
 std::size_t samples_in(const schedule& s, const settings& how);
