@@ -1,0 +1,98 @@
+// Synchronisation where all participants share memory in hardware: the threads of one process (weft/threads_only.h) and the nodes of one
+// host under `direct`. The objects are words; the processor's own atomic operations do the rest.
+//
+// What is left to the derived class: memory, and where the words of an object are that does not lie in shared memory.
+#pragma once
+
+#include <weft/local_barrier.h>
+#include <weft/patience.h>
+#include <weft/space.h>
+
+namespace weft {
+
+class hardware_space : public space {
+ public:
+  // The state of a mutex: the number of readers, or `writer`.
+  bool lock(sync_object& m, duration limit) override {
+    auto& o = object(m);
+    std::uint64_t free = 0;
+    // Acquire pairs with the release in unlock.
+    if (o.state.compare_exchange_strong(free, writer, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+    return detail::wait_until(o.state, o.sleepers, limit, [&] {
+      std::uint64_t expected = 0;
+      return o.state.load(std::memory_order_relaxed) == 0 &&
+             o.state.compare_exchange_strong(expected, writer, std::memory_order_acquire, std::memory_order_relaxed);
+    });
+  }
+  void unlock(sync_object& m) override {
+    auto& o = object(m);
+    if (o.state.exchange(0) != writer) throw error(errc::invalid_argument, "a mutex was unlocked that was not locked");
+    if (o.sleepers.load() != 0) detail::wake_all(o.state);
+  }
+
+  bool lock_shared(sync_object& m, duration limit) override {
+    auto& o = object(m);
+    return detail::wait_until(o.state, o.sleepers, limit, [&] {
+      std::uint64_t readers = o.state.load(std::memory_order_relaxed);
+      return readers < writer &&
+             o.state.compare_exchange_strong(readers, readers + 1, std::memory_order_acquire, std::memory_order_relaxed);
+    });
+  }
+  void unlock_shared(sync_object& m) override {
+    auto& o = object(m);
+    if (o.state.fetch_sub(1) == 1 && o.sleepers.load() != 0) detail::wake_all(o.state);
+  }
+
+  std::uint64_t add(sync_object& w, std::uint64_t amount) override {
+    auto& o = object(w);
+    const auto before = o.state.fetch_add(amount);
+    if (o.sleepers.load() != 0) detail::wake_all(o.state);
+    return before;
+  }
+  void store(sync_object& w, std::uint64_t value) override {
+    auto& o = object(w);
+    o.state.store(value);
+    if (o.sleepers.load() != 0) detail::wake_all(o.state);
+  }
+  std::uint64_t load(sync_object& w) override { return object(w).state.load(std::memory_order_acquire); }
+  bool wait_at_least(sync_object& w, std::uint64_t value, duration limit) override {
+    auto& o = object(w);
+    return detail::wait_until(o.state, o.sleepers, limit, [&] { return o.state.load(std::memory_order_acquire) >= value; });
+  }
+
+  // The state of a condition counts notifications.
+  bool wait(sync_object& condition, sync_object& mutex, duration limit) override {
+    auto& o = object(condition);
+    const auto seen = o.state.load();
+    unlock(mutex);
+    const bool notified = detail::wait_until(o.state, o.sleepers, limit, [&] { return o.state.load(std::memory_order_acquire) != seen; });
+    lock(mutex, for_ever);
+    return notified;
+  }
+  void notify(sync_object& condition, bool all) override {
+    auto& o = object(condition);
+    o.state.fetch_add(1);
+    if (o.sleepers.load() != 0) detail::wake(o.state, all ? INT_MAX : 1);
+  }
+
+  // The state of a barrier: the generation, and in the low 16 bits how many have arrived.
+  void barrier(sync_object& b, std::uint32_t participants) override {
+    auto& o = object(b);
+    const auto before = o.state.fetch_add(1);
+    const auto generation = before >> 16;
+    if ((before & 0xffff) + 1 == participants) {
+      o.state.store((generation + 1) << 16);
+      if (o.sleepers.load() != 0) detail::wake_all(o.state);
+      return;
+    }
+    detail::wait_until(o.state, o.sleepers, for_ever, [&] { return o.state.load(std::memory_order_acquire) >> 16 != generation; });
+  }
+
+ protected:
+  static constexpr std::uint64_t writer = std::uint64_t{1} << 32 | 0x8000'0000u;
+
+  // The words of an object: its own, or those of its number.
+  virtual sync_object& object(sync_object& o) = 0;
+};
+
+}  // namespace weft
