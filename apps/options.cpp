@@ -1,0 +1,42 @@
+#include "options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace app {
+
+struct options::parser {
+  CLI::App cli;
+};
+
+options::options(const std::string& description) : parser_(new parser{CLI::App(description)}) {
+  auto& cli = parser_->cli;
+  cli.add_option("--threads", threads, "workers on each node")->check(CLI::Range(1, 256))->capture_default_str();
+  cli.add_option("--seed", seed, "of the random input")->capture_default_str();
+  cli.add_flag("--verify", verify, "compare with a sequential run on node 0; exit status 1 if it differs");
+  cli.add_flag("--time", time_only, "print seconds=... of the parallel part and nothing else");
+}
+
+options::~options() = default;
+
+void options::number(const std::string& name, std::size_t& value, const std::string& what, range allowed) {
+  parser_->cli.add_option(name, value, what)->check(CLI::Range(allowed.least, allowed.most))->capture_default_str();
+}
+
+void options::flag(const std::string& name, bool& value, const std::string& what) {
+  parser_->cli.add_flag(name, value, what);
+}
+
+std::optional<int> options::parse(int argc, char** argv, bool tell, const std::function<std::string()>& objection) {
+  auto& cli = parser_->cli;
+  try {
+    cli.parse(argc, argv);
+    if (const auto sentence = objection ? objection() : ""; !sentence.empty()) throw CLI::ValidationError(sentence);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return tell ? cli.exit(e) : 0;  // --help
+    if (tell) std::fprintf(stderr, "%s\nRun with --help for the options.\n", e.what());
+    return 2;
+  }
+  return std::nullopt;
+}
+
+}  // namespace app

@@ -1,0 +1,125 @@
+// The metal sheet of sor and sor_lock: a grid of temperatures whose border is held, relaxed by red-black successive over-relaxation
+// (Cashmere 3.1).
+//
+// Red and black points lie in arrays of their own, so the points that a sweep reads and writes are contiguous, and a sweep of one
+// colour leaves the other colour's pages alone. A row of either begins at a page's start ("Rows are page aligned in sor",
+// Cashmere 4.1): workers share no page that is written.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <weft/weft.h>
+
+#include "checksum.h"
+#include "random.h"
+
+namespace app {
+
+inline constexpr double sor_omega = 1.5;
+
+// One colour's points k of a row: above[k], below[k], beside[k - 1 + shift] and beside[k + shift] are the neighbours of own[k].
+inline void relax(double* __restrict own, const double* above, const double* beside, const double* below, std::size_t shift,
+                  std::size_t first, std::size_t last) {
+  const double* left = beside + shift - 1;
+  const double* right = beside + shift;
+  for (std::size_t k = first; k < last; ++k) own[k] += sor_omega * (0.25 * ((above[k] + below[k]) + (left[k] + right[k])) - own[k]);
+}
+
+class sor_grid {
+ public:
+  enum colour : std::size_t { red, black };  // of point (i, j): (i + j) % 2
+
+  // Together.
+  sor_grid(std::size_t rows, std::size_t columns, weft::placement where)
+      : rows_(rows),
+        columns_(columns),
+        stride_(stride_of(columns)),
+        points_{weft::make_array<double>(rows * stride_, where).data(), weft::make_array<double>(rows * stride_, where).data()} {}
+
+  std::size_t rows() const noexcept { return rows_; }
+  std::size_t columns() const noexcept { return columns_; }
+
+  double& at(std::size_t i, std::size_t j) noexcept { return row((i + j) % 2 == 0 ? red : black, i)[j / 2]; }
+
+  static double initial(std::uint64_t seed, std::size_t i, std::size_t j, std::size_t columns) noexcept {
+    return i == 0 ? 100.0 : 100.0 * random_unit(seed, i * columns + j);
+  }
+  void initialise(std::uint64_t seed, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = 0; j < columns_; ++j) at(i, j) = initial(seed, i, j, columns_);
+  }
+
+  // A worker's rows without the border's.
+  std::pair<std::size_t, std::size_t> band_of(const weft::worker& me) const noexcept {
+    const auto [first, last] = me.share_of(rows_);
+    return {std::max<std::size_t>(first, 1), std::min(last, rows_ - 1)};
+  }
+
+  // A step in two halves, with the neighbours' between them. The first relaxes the band's red points, and as it goes along its
+  // black ones while they are in the cache: all but those of its first and last row, which need the neighbours' new red ones and
+  // which the neighbours' red ones still need as they are. The second relaxes these. Every point gets what it gets from whole
+  // sweeps.
+  void relax_red_and_inner_black(std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      relax_row(red, i);
+      if (i >= first + 2) relax_row(black, i - 1);
+    }
+  }
+  void relax_outer_black(std::size_t first, std::size_t last) {
+    if (first < last) relax_row(black, first);
+    if (first + 1 < last) relax_row(black, last - 1);
+  }
+
+  checksum checksum_of(std::size_t first, std::size_t last) {
+    checksum sum;
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = 0; j < columns_; ++j) sum.add(i * columns_ + j, at(i, j));
+    return sum;
+  }
+
+  // Where this grid first differs from the sequential run's; exactly the same is expected.
+  std::string difference_from_sequential(std::uint64_t seed, std::size_t steps);
+
+ private:
+  static std::size_t stride_of(std::size_t columns) noexcept {
+    constexpr std::size_t page = weft::page_size / sizeof(double);
+    return ((columns + 1) / 2 + page - 1) / page * page;
+  }
+  double* row(colour c, std::size_t i) noexcept { return points_[c] + i * stride_; }
+
+  // Point k of colour c in row i is in column 2k + shift.
+  void relax_row(colour c, std::size_t i) {
+    const colour other = c == red ? black : red;
+    const std::size_t shift = (i + c) % 2;
+    relax(row(c, i), row(other, i - 1), row(other, i), row(other, i + 1), shift, 1 - shift, (columns_ - shift) / 2);
+  }
+
+  std::size_t rows_, columns_, stride_;
+  double* points_[2];
+};
+
+// Plain red-black sweeps over a plain matrix in private memory.
+inline std::string sor_grid::difference_from_sequential(std::uint64_t seed, std::size_t steps) {
+  const std::size_t n = columns_;
+  std::vector<double> a(rows_ * n);
+  for (std::size_t i = 0; i < rows_; ++i)
+    for (std::size_t j = 0; j < n; ++j) a[i * n + j] = initial(seed, i, j, n);
+  for (std::size_t step = 0; step < 2 * steps; ++step)
+    for (std::size_t i = 1; i + 1 < rows_; ++i)
+      for (std::size_t j = 1 + (i + 1 + step) % 2; j + 1 < n; j += 2) {
+        double& own = a[i * n + j];
+        own += sor_omega * (0.25 * ((a[(i - 1) * n + j] + a[(i + 1) * n + j]) + (a[i * n + j - 1] + a[i * n + j + 1])) - own);
+      }
+  for (std::size_t i = 0; i < rows_; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      if (at(i, j) != a[i * n + j])
+        return "row " + std::to_string(i) + ", column " + std::to_string(j) + " is " + std::to_string(at(i, j)) + ", not " +
+               std::to_string(a[i * n + j]);
+  return {};
+}
+
+}  // namespace app
