@@ -1,0 +1,250 @@
+// fft: a one-dimensional Fourier transform of complex numbers, 2^17 in Cashmere 3.1, 2^20 in ViSMI Table 2, by the six-step method
+// (Bailey: FFTs in external or hierarchical memory, 1990).
+//
+// The n1 n2 numbers are a matrix of n1 rows. Transpose; transform the n2 rows; multiply by the roots of all of it; transpose;
+// transform the n1 rows; transpose. A worker writes its own rows of the result of every step and reads the others' columns, so only
+// the transposes communicate, and pages are written at home only. A transform of a row follows the transpose while the row is in
+// the cache.
+//
+//   weft run -n 4 build/bin/fft --log-size 20 --verify
+#include <weft/weft.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "checksum.h"
+#include "options.h"
+#include "random.h"
+#include "report.h"
+#include "timing.h"
+
+namespace {
+
+// --- complex numbers: one fills a vector register
+// -----------------------------------------------------------------------------------
+
+typedef double number __attribute__((vector_size(2 * sizeof(double))));
+
+inline number swapped(number x) {
+  return number{x[1], x[0]};
+}
+inline number times(number x, number y) {
+  return x * number{y[0], y[0]} + swapped(x) * number{-y[1], y[1]};
+}
+inline number times_minus_i(number x) {
+  return swapped(x) * number{1, -1};
+}
+
+// exp(-2 pi i k / n)
+number root(std::size_t k, std::size_t n) {
+  const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
+  return number{std::cos(angle), std::sin(angle)};
+}
+
+number input(std::uint64_t seed, std::size_t k) {
+  return number{app::random_unit(seed, 2 * k) - 0.5, app::random_unit(seed, 2 * k + 1) - 0.5};
+}
+
+// --- the transform of one row, in private memory
+// ------------------------------------------------------------------------------------
+
+// Stockham's transform, four-way: sorts as it goes, and its inner loops are contiguous.
+class row_transform {
+ public:
+  explicit row_transform(std::size_t n) : n_(n) {
+    for (std::size_t part = n; part >= 4; part /= 4)
+      for (std::size_t p = 0; p < part / 4; ++p)
+        for (std::size_t power = 1; power <= 3; ++power) roots_.push_back(root(power * p, part));
+  }
+
+  // Works in x and y in turn; returns the one with the result.
+  number* run(number* x, number* y) const {
+    const number* roots = roots_.data();
+    std::size_t part = n_, stride = 1;
+    for (; part >= 4; part /= 4, stride *= 4, std::swap(x, y))
+      for (std::size_t p = 0; p < part / 4; ++p, roots += 3)
+        butterflies(x + stride * p, y + stride * 4 * p, stride * (part / 4), stride, roots);
+    if (part == 2) {
+      for (std::size_t q = 0; q < stride; ++q) {
+        y[q] = x[q] + x[q + stride];
+        y[q + stride] = x[q] - x[q + stride];
+      }
+      std::swap(x, y);
+    }
+    return x;
+  }
+
+ private:
+  static void butterflies(const number* x, number* __restrict y, std::size_t apart, std::size_t stride, const number* roots) {
+    const number w1 = roots[0], w2 = roots[1], w3 = roots[2];
+    for (std::size_t q = 0; q < stride; ++q) {
+      const number a = x[q], b = x[q + apart], c = x[q + 2 * apart], d = x[q + 3 * apart];
+      const number even = a + c, odd = b + d, difference = a - c, turned = times_minus_i(b - d);
+      y[q] = even + odd;
+      y[q + stride] = times(difference + turned, w1);
+      y[q + 2 * stride] = times(even - odd, w2);
+      y[q + 3 * stride] = times(difference - turned, w3);
+    }
+  }
+
+  std::size_t n_;
+  std::vector<number> roots_;  // in the order in which they are used
+};
+
+// --- the matrix
+// ---------------------------------------------------------------------------------------------------------------------
+
+struct matrix {
+  // Together.
+  matrix(std::size_t rows_, std::size_t columns_)
+      : rows(rows_), columns(columns_), elements(weft::make_array<number>(rows * columns, weft::placement::block()).data()) {}
+  number* row(std::size_t i) const noexcept { return elements + i * columns; }
+
+  std::size_t rows, columns;
+  number* elements;
+};
+
+constexpr std::size_t block = 16;  // rows that are transposed together: a quarter of a kilobyte of each row that is read
+
+// Rows [0, count) of `to` become the columns of `from` beginning with `first`. Writes whole cache lines.
+void transpose(const matrix& from, std::size_t first, std::size_t count, number* to, std::size_t to_stride) {
+  constexpr std::size_t line = 64 / sizeof(number);
+  std::size_t i = 0;
+  for (; i + line <= from.rows; i += line)
+    for (std::size_t j = 0; j < count; ++j)
+      for (std::size_t k = 0; k < line; ++k) to[j * to_stride + i + k] = from.row(i + k)[first + j];
+  for (; i < from.rows; ++i)
+    for (std::size_t j = 0; j < count; ++j) to[j * to_stride + i] = from.row(i)[first + j];
+}
+
+// --- one worker's part
+// --------------------------------------------------------------------------------------------------------------
+
+class transform {
+ public:
+  // Together with the others: `a` holds the input, `b` will hold the result.
+  transform(const matrix& a, const matrix& b, weft::worker& me)
+      : a_(a),
+        b_(b),
+        me_(me),
+        rows_of_a_(a.columns),
+        rows_of_b_(b.columns),
+        stride_(std::max(a.columns, b.columns) + 4),
+        gathered_(block * stride_),
+        scratch_(stride_) {
+    const auto [first, last] = me.share_of(b.rows);
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = 0; j < b.columns; ++j) roots_.push_back(root(i * j, a.rows * a.columns));
+  }
+
+  void run() {
+    const number* roots = roots_.data();
+    transposed_and_transformed(a_, b_, rows_of_b_, [&](number value) { return times(value, *roots++); });
+    me_.barrier();
+    transposed_and_transformed(b_, a_, rows_of_a_, [](number value) { return value; });
+    me_.barrier();
+    const auto [first, last] = me_.share_of(b_.rows);
+    for (std::size_t i = first; i < last; i += block) transpose(a_, i, std::min(block, last - i), b_.row(i), b_.columns);
+  }
+
+ private:
+  // The worker's rows of `to`: columns of `from`, transformed, and then each number as `finish` makes it.
+  template <typename Finish>
+  void transposed_and_transformed(const matrix& from, const matrix& to, const row_transform& rows, Finish&& finish) {
+    const auto [first, last] = me_.share_of(to.rows);
+    for (std::size_t i = first; i < last; i += block) {
+      const std::size_t count = std::min(block, last - i);
+      transpose(from, i, count, gathered_.data(), stride_);
+      for (std::size_t k = 0; k < count; ++k) {
+        const number* row = rows.run(gathered_.data() + k * stride_, scratch_.data());
+        std::transform(row, row + to.columns, to.row(i + k), finish);
+      }
+    }
+  }
+
+  const matrix &a_, &b_;
+  weft::worker& me_;
+  row_transform rows_of_a_, rows_of_b_;
+  std::size_t stride_;  // of gathered_: not a power of two, whose multiples fall onto each other in the cache
+  std::vector<number> gathered_, scratch_;
+  std::vector<number> roots_;  // of all of it, for the worker's rows of b
+};
+
+// --- verification
+// -------------------------------------------------------------------------------------------------------------------
+
+// Halving, in place, with the order of the result restored by reversing bits (Cooley and Tukey).
+std::vector<number> sequential(std::uint64_t seed, std::size_t n) {
+  std::vector<number> x(n);
+  const int bits = std::countr_zero(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t reversed = 0;
+    for (int b = 0; b < bits; ++b) reversed |= (k >> b & 1) << (bits - 1 - b);
+    x[reversed] = input(seed, k);
+  }
+  std::vector<number> roots(n / 2);
+  for (std::size_t k = 0; k < n / 2; ++k) roots[k] = root(k, n);
+  for (std::size_t half = 1; half < n; half *= 2)
+    for (std::size_t start = 0; start < n; start += 2 * half)
+      for (std::size_t k = 0; k < half; ++k) {
+        const number even = x[start + k], odd = times(x[start + k + half], roots[k * (n / 2 / half)]);
+        x[start + k] = even + odd;
+        x[start + k + half] = even - odd;
+      }
+  return x;
+}
+
+double magnitude(number x) {
+  return std::hypot(x[0], x[1]);
+}
+
+// The order of additions differs, so the results agree to a part in 10^12 of the largest number.
+std::string difference_from_sequential(std::uint64_t seed, const matrix& result) {
+  constexpr double tolerance = 1e-12;
+  const auto expected = sequential(seed, result.rows * result.columns);
+  double largest = 0, worst = 0;
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    largest = std::max(largest, magnitude(expected[k]));
+    worst = std::max(worst, magnitude(expected[k] - result.elements[k]));
+  }
+  if (worst <= tolerance * largest) return {};
+  return "numbers differ by up to " + std::to_string(worst) + ", the largest is " + std::to_string(largest);
+}
+
+app::outcome run(std::size_t log_size, const app::options& o) {
+  const std::size_t n1 = std::size_t{1} << log_size / 2, n2 = (std::size_t{1} << log_size) / n1;
+  weft::team team(o.threads);
+  const matrix a(n1, n2), b(n2, n1);
+  app::outcome result;
+  team.run([&](weft::worker& me) {
+    const auto [first, last] = me.share_of(n1);
+    for (std::size_t k = first * n2; k < last * n2; ++k) a.elements[k] = input(o.seed, k);
+    transform mine(a, b, me);
+    const double seconds = app::seconds_of(me, [&] { mine.run(); });
+    const auto [from, to] = me.share_of(n1 * n2);
+    app::checksum own;
+    for (std::size_t k = from; k < to; ++k) {
+      own.add(2 * k, b.elements[k][0]);
+      own.add(2 * k + 1, b.elements[k][1]);
+    }
+    const auto sum = me.sum(own.value());
+    if (me.rank() == 0) result = {seconds, app::hexadecimal(sum), o.verify ? difference_from_sequential(o.seed, b) : ""};
+  });
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  weft::job job(argc, argv);
+  app::options o("Fourier transform of complex numbers by the six-step method");
+  std::size_t log_size = 20;
+  o.number("--log-size", log_size, "two to this power many numbers", {2, 30});
+  if (const auto status = o.parse(job, argc, argv)) return *status;
+  const auto result = run(log_size, o);
+  return app::report(job, o, "fft 2^" + std::to_string(log_size), result);
+}
