@@ -1,0 +1,290 @@
+// water: molecular dynamics of water, every molecule with every other one: 256 molecules and 3 steps in Cashmere 3.1. The structure
+// is that of the SPLASH program; the physics is in water_model.h.
+//
+// Molecule i computes what it and the n/2 molecules after it do to each other (round the end; a half shell), which is every pair
+// once and the same work for everybody. A worker adds up forces in private memory and then adds them to the shared ones under
+// locks. SPLASH has a lock for every molecule (--molecules-per-lock 1); usual here is one for those whose forces lie on one page,
+// as two nodes cannot write to one page at once without cost anyway.
+//
+//   weft run -n 4 build/bin/water --molecules 512 --verify
+#include <weft/weft.h>
+
+#include <mutex>
+#include <vector>
+
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+#include "timing.h"
+#include "water_model.h"
+
+namespace {
+
+using namespace app::water;
+constexpr std::size_t coordinates = app::water_coordinates;
+
+struct problem {
+  std::size_t molecules = 256, steps = 3, molecules_per_lock = 32;
+};
+
+// Coordinates, velocities or forces of a molecule; 32 to a page.
+struct alignas(128) molecule {
+  double c[coordinates];
+};
+
+struct alignas(64) padded_lock {
+  weft::mutex lock;
+};
+using locks = std::vector<padded_lock, weft::allocator<padded_lock>>;
+
+struct shared {
+  // Together.
+  explicit shared(const problem& p)
+      : n(p.molecules),
+        per_lock(p.molecules_per_lock),
+        positions(weft::make_array<molecule>(n, weft::placement::block()).data()),
+        forces(weft::make_array<molecule>(n, weft::placement::block()).data()),
+        force_locks(weft::make<locks>((n + per_lock - 1) / per_lock)) {}
+
+  std::size_t n, per_lock;
+  molecule *positions, *forces;  // a molecule's position is its worker's to write; its force is guarded by its lock
+  locks& force_locks;
+};
+
+// What molecule i does to those after it. They are collected first, coordinate by coordinate, so that the long computation goes
+// through contiguous memory without branches.
+class half_shell {
+ public:
+  explicit half_shell(std::size_t n) : n_(n), index_(n), near_(2 * coordinates * n), energy_(n) {}
+
+  // Adds to the forces, of which there are n; returns the energy.
+  double act(const box& in, const molecule* positions, molecule* forces, std::size_t i) {
+    collect(in, positions, i);
+    compute(in, positions[i].c);
+    double energy = 0;
+    for (std::size_t k = 0; k < count_; ++k) {
+      for (std::size_t c = 0; c < coordinates; ++c) forces[index_[k]].c[c] += upon_them(c)[k];
+      energy += energy_[k];
+    }
+    for (std::size_t c = 0; c < coordinates; ++c)
+      for (std::size_t k = 0; k < count_; ++k) forces[i].c[c] += upon_me(c)[k];
+    return energy;
+  }
+
+ private:
+  // For even n, the molecule opposite belongs to the first half's.
+  std::size_t partners_of(std::size_t i) const noexcept { return n_ % 2 == 0 && i >= n_ / 2 ? n_ / 2 - 1 : n_ / 2; }
+
+  void collect(const box& in, const molecule* positions, std::size_t i) {
+    const double* mine = positions[i].c;
+    count_ = 0;
+    for (std::size_t k = 1; k <= partners_of(i); ++k) {
+      const std::size_t j = i + k < n_ ? i + k : i + k - n_;
+      const double* other = positions[j].c;
+      double shift[3], square = 0;
+      for (std::size_t d = 0; d < 3; ++d) {
+        const double distance = mine[d] - other[d];
+        shift[d] = in.to_nearest(distance);
+        square += (distance + shift[d]) * (distance + shift[d]);
+      }
+      if (square >= in.cutoff * in.cutoff) continue;
+      index_[count_] = j;
+      for (std::size_t c = 0; c < coordinates; ++c) upon_them(c)[count_] = other[c] - shift[c % 3];
+      ++count_;
+    }
+  }
+
+  // A neighbour's coordinates give way to the force upon it.
+  void compute(const box& in, const double* mine) {
+    double* near = near_.data();
+    double* energy = energy_.data();
+    const std::size_t n = n_;
+    const box within_box = in;
+    double me[coordinates];
+    std::copy_n(mine, coordinates, me);
+#pragma GCC ivdep
+    for (std::size_t k = 0; k < count_; ++k) {
+      double other[coordinates], upon_other[coordinates] = {}, upon_me[coordinates] = {};
+#pragma GCC unroll 9
+      for (std::size_t c = 0; c < coordinates; ++c) other[c] = near[c * n + k];
+      energy[k] = between(within_box, me, other, upon_me, upon_other);
+#pragma GCC unroll 9
+      for (std::size_t c = 0; c < coordinates; ++c) {
+        near[c * n + k] = upon_other[c];
+        near[(coordinates + c) * n + k] = upon_me[c];
+      }
+    }
+  }
+
+  double* upon_them(std::size_t c) noexcept {
+    return near_.data() + c * n_;
+  }
+  double* upon_me(std::size_t c) noexcept {
+    return near_.data() + (coordinates + c) * n_;
+  }
+
+  std::size_t n_, count_ = 0;
+  std::vector<std::size_t> index_;
+  std::vector<double> near_;  // by coordinate, then by neighbour
+  std::vector<double> energy_;
+};
+
+// --- one worker's part
+// --------------------------------------------------------------------------------------------------------------
+
+class dynamics {
+ public:
+  dynamics(const shared& all, const box& in, std::uint64_t seed, weft::worker& me)
+      : all_(all),
+        in_(in),
+        me_(me),
+        first_(me.share_of(all.n).first),
+        last_(me.share_of(all.n).second),
+        velocities_(last_ - first_),
+        positions_(all.n),
+        forces_(all.n),
+        shell_(all.n) {
+    for (std::size_t i = first_; i < last_; ++i) initialise(seed, in, all.n, i, all.positions[i].c, velocities_[i - first_].c);
+    me.barrier();
+    add_forces();
+    me.barrier();
+  }
+
+  void step() {
+    for (std::size_t i = first_; i < last_; ++i) {
+      kick(velocities_[i - first_].c, all_.forces[i].c);
+      drift(all_.positions[i].c, velocities_[i - first_].c);
+      all_.forces[i] = {};
+    }
+    me_.barrier();
+    add_forces();
+    me_.barrier();
+    for (std::size_t i = first_; i < last_; ++i) kick(velocities_[i - first_].c, all_.forces[i].c);
+  }
+
+  // The worker's part of it.
+  double energy() const {
+    double sum = potential_;
+    for (const auto& v : velocities_) sum += kinetic_energy(v.c);
+    return sum;
+  }
+
+ private:
+  void add_forces() {
+    std::copy_n(all_.positions, all_.n, positions_.data());
+    std::fill(forces_.begin(), forces_.end(), molecule{});
+    potential_ = 0;
+    for (std::size_t i = first_; i < last_; ++i) {
+      potential_ += within(positions_[i].c, forces_[i].c);
+      potential_ += shell_.act(in_, positions_.data(), forces_.data(), i);
+    }
+    // Everybody begins with the own molecules, so that not all want the same lock.
+    const std::size_t groups = all_.force_locks.size(), own = first_ / all_.per_lock;
+    for (std::size_t g = 0; g < groups; ++g) add_to_group((own + g) % groups);
+  }
+
+  void add_to_group(std::size_t group) {
+    const std::size_t first = group * all_.per_lock, last = std::min(first + all_.per_lock, all_.n);
+    bool touched = false;
+    for (std::size_t i = first; i < last; ++i) touched |= in_reach(i);
+    if (!touched) return;
+    std::scoped_lock lock(all_.force_locks[group].lock);
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t c = 0; c < coordinates; ++c) all_.forces[i].c[c] += forces_[i].c[c];
+  }
+  // One of the worker's molecules, or in the half shell of one.
+  bool in_reach(std::size_t i) const noexcept {
+    return first_ < last_ && (i + all_.n - first_) % all_.n < last_ - first_ + all_.n / 2;
+  }
+
+  const shared& all_;
+  const box& in_;
+  weft::worker& me_;
+  std::size_t first_, last_;
+  std::vector<molecule> velocities_;          // of the worker's own
+  std::vector<molecule> positions_, forces_;  // of all: copies, and what this worker adds
+  half_shell shell_;
+  double potential_ = 0;
+};
+
+// --- verification
+// -------------------------------------------------------------------------------------------------------------------
+
+// All pairs, one after the other.
+double all_forces(const box& in, const std::vector<molecule>& x, std::vector<molecule>& f) {
+  double energy = 0;
+  std::fill(f.begin(), f.end(), molecule{});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    energy += within(x[i].c, f[i].c);
+    for (std::size_t j = i + 1; j < x.size(); ++j) {
+      molecule image = x[j];
+      double square = 0;
+      for (std::size_t d = 0; d < 3; ++d) {
+        const double shift = in.to_nearest(x[i].c[d] - x[j].c[d]), distance = x[i].c[d] - x[j].c[d] + shift;
+        for (std::size_t s = 0; s < app::water_sites; ++s) image.c[3 * s + d] -= shift;
+        square += distance * distance;
+      }
+      if (square < in.cutoff * in.cutoff) energy += between(in, x[i].c, image.c, f[i].c, f[j].c);
+    }
+  }
+  return energy;
+}
+
+// The order of additions differs, so the positions agree to 10^-9 nm and the energies to a part in 10^9.
+std::string difference_from_sequential(const problem& p, std::uint64_t seed, const molecule* positions, double energy) {
+  constexpr double tolerance = 1e-9;
+  const box in(p.molecules);
+  std::vector<molecule> x(p.molecules), v(p.molecules), f(p.molecules);
+  for (std::size_t i = 0; i < p.molecules; ++i) initialise(seed, in, p.molecules, i, x[i].c, v[i].c);
+  double expected = all_forces(in, x, f);
+  for (std::size_t step = 0; step < p.steps; ++step) {
+    for (std::size_t i = 0; i < p.molecules; ++i) kick(v[i].c, f[i].c), drift(x[i].c, v[i].c);
+    expected = all_forces(in, x, f);
+    for (std::size_t i = 0; i < p.molecules; ++i) kick(v[i].c, f[i].c);
+  }
+  for (const auto& one : v) expected += kinetic_energy(one.c);
+  if (!(std::abs(energy - expected) <= tolerance * std::abs(expected)))
+    return "the energy is " + std::to_string(energy) + ", not " + std::to_string(expected);
+  for (std::size_t i = 0; i < p.molecules; ++i)
+    for (std::size_t c = 0; c < coordinates; ++c)
+      if (!(std::abs(positions[i].c[c] - x[i].c[c]) <= tolerance))
+        return "molecule " + std::to_string(i) + " is elsewhere by " + std::to_string(std::abs(positions[i].c[c] - x[i].c[c])) +
+               " nm";
+  return {};
+}
+
+app::outcome run(const problem& p, const app::options& o) {
+  const shared all(p);
+  const box in(p.molecules);
+  app::outcome result;
+  weft::team(o.threads).run([&](weft::worker& me) {
+    dynamics mine(all, in, o.seed, me);
+    const double seconds = app::seconds_of(me, [&] {
+      app::progress bar(me, p.steps);
+      for (std::size_t step = 0; step < p.steps; ++step) {
+        mine.step();
+        bar.reached(step + 1);
+      }
+    });
+    const double energy = me.sum(mine.energy());
+    if (me.rank() != 0) return;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4f", energy);
+    result = {seconds, text, o.verify ? difference_from_sequential(p, o.seed, all.positions, energy) : ""};
+  });
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  weft::job job(argc, argv);
+  app::options o("Molecular dynamics of water, every molecule with every other one; the checksum is the energy in kJ/mol");
+  problem p;
+  o.number("--molecules", p.molecules, "how many", {2, 1 << 20});
+  o.number("--steps", p.steps, "steps of half a femtosecond", {1, 1000000});
+  o.number("--molecules-per-lock", p.molecules_per_lock, "whose forces one lock guards; 32 lie on a page", {1, 1 << 20});
+  if (const auto status = o.parse(job, argc, argv)) return *status;
+  const auto result = run(p, o);
+  return app::report(job, o, "water " + std::to_string(p.molecules) + " molecules, " + std::to_string(p.steps) + " steps", result);
+}
