@@ -24,8 +24,7 @@
 
 namespace {
 
-// --- complex numbers: one fills a vector register
-// -----------------------------------------------------------------------------------
+// --- complex numbers: one fills a vector register ---
 
 typedef double number __attribute__((vector_size(2 * sizeof(double))));
 
@@ -49,8 +48,7 @@ number input(std::uint64_t seed, std::size_t k) {
   return number{app::random_unit(seed, 2 * k) - 0.5, app::random_unit(seed, 2 * k + 1) - 0.5};
 }
 
-// --- the transform of one row, in private memory
-// ------------------------------------------------------------------------------------
+// --- the transform of one row, in private memory ---
 
 // Stockham's transform, four-way: sorts as it goes, and its inner loops are contiguous.
 class row_transform {
@@ -95,8 +93,7 @@ class row_transform {
   std::vector<number> roots_;  // in the order in which they are used
 };
 
-// --- the matrix
-// ---------------------------------------------------------------------------------------------------------------------
+// --- the matrix ---
 
 struct matrix {
   // Together.
@@ -121,8 +118,7 @@ void transpose(const matrix& from, std::size_t first, std::size_t count, number*
     for (std::size_t j = 0; j < count; ++j) to[j * to_stride + i] = from.row(i)[first + j];
 }
 
-// --- one worker's part
-// --------------------------------------------------------------------------------------------------------------
+// --- one worker's part ---
 
 class transform {
  public:
@@ -174,8 +170,7 @@ class transform {
   std::vector<number> roots_;  // of all of it, for the worker's rows of b
 };
 
-// --- verification
-// -------------------------------------------------------------------------------------------------------------------
+// --- verification ---
 
 // Halving, in place, with the order of the result restored by reversing bits (Cooley and Tukey).
 std::vector<number> sequential(std::uint64_t seed, std::size_t n) {

@@ -67,8 +67,7 @@ class matrix {
   double* elements_;
 };
 
-// --- operations on blocks of n x n elements
-// -----------------------------------------------------------------------------------------
+// --- operations on blocks of n x n elements ---
 
 // a becomes its factors: multipliers below the diagonal, the upper triangle on and above it.
 void factor(double* a, std::size_t n) {
@@ -101,8 +100,7 @@ void divide_by_lower(double* a, const double* diagonal, std::size_t n) {
     }
 }
 
-// --- one worker's part
-// --------------------------------------------------------------------------------------------------------------
+// --- one worker's part ---
 
 class factorisation {
  public:

@@ -8,19 +8,11 @@
 #include <cstddef>
 #include <cstring>
 
+#include "vector.h"
+
 namespace app {
 
 namespace detail {
-
-// As wide as the processor that the program is compiled for.
-#if defined(__AVX512F__)
-inline constexpr std::size_t lanes = 8;
-#elif defined(__AVX__)
-inline constexpr std::size_t lanes = 4;
-#else
-inline constexpr std::size_t lanes = 2;
-#endif
-typedef double vector __attribute__((vector_size(lanes * sizeof(double))));
 
 inline constexpr std::size_t tile_rows = 4, tile_vectors = 2, tile_columns = tile_vectors * lanes;
 

@@ -98,8 +98,7 @@ class scatter {
   std::vector<std::uint64_t> next_;
 };
 
-// --- one worker's part
-// --------------------------------------------------------------------------------------------------------------
+// --- one worker's part ---
 
 class sorting {
  public:

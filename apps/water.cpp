@@ -52,22 +52,22 @@ struct shared {
 };
 
 // What molecule i does to those after it. They are collected first, coordinate by coordinate, so that the long computation goes
-// through contiguous memory without branches.
+// through contiguous memory without branches, several neighbours at a time.
 class half_shell {
  public:
-  explicit half_shell(std::size_t n) : n_(n), index_(n), near_(2 * coordinates * n), energy_(n) {}
+  explicit half_shell(std::size_t n)
+      : n_(n), stride_((n + app::lanes - 1) / app::lanes), index_(n), near_(coordinates * stride_), energy_(stride_) {}
 
   // Adds to the forces, of which there are n; returns the energy.
   double act(const box& in, const molecule* positions, molecule* forces, std::size_t i) {
     collect(in, positions, i);
-    compute(in, positions[i].c);
+    const auto upon_me = compute(in, positions[i].c);
+    for (std::size_t c = 0; c < coordinates; ++c) forces[i].c[c] += upon_me.c[c];
     double energy = 0;
     for (std::size_t k = 0; k < count_; ++k) {
-      for (std::size_t c = 0; c < coordinates; ++c) forces[index_[k]].c[c] += upon_them(c)[k];
-      energy += energy_[k];
+      for (std::size_t c = 0; c < coordinates; ++c) forces[index_[k]].c[c] += near(c, k);
+      energy += energy_[k / app::lanes][k % app::lanes];
     }
-    for (std::size_t c = 0; c < coordinates; ++c)
-      for (std::size_t k = 0; k < count_; ++k) forces[i].c[c] += upon_me(c)[k];
     return energy;
   }
 
@@ -89,48 +89,49 @@ class half_shell {
       }
       if (square >= in.cutoff * in.cutoff) continue;
       index_[count_] = j;
-      for (std::size_t c = 0; c < coordinates; ++c) upon_them(c)[count_] = other[c] - shift[c % 3];
+      for (std::size_t c = 0; c < coordinates; ++c) near(c, count_) = other[c] - shift[c % 3];
       ++count_;
     }
   }
 
-  // A neighbour's coordinates give way to the force upon it.
-  void compute(const box& in, const double* mine) {
-    double* near = near_.data();
-    double* energy = energy_.data();
-    const std::size_t n = n_;
-    const box within_box = in;
-    double me[coordinates];
-    std::copy_n(mine, coordinates, me);
-#pragma GCC ivdep
-    for (std::size_t k = 0; k < count_; ++k) {
-      double other[coordinates], upon_other[coordinates] = {}, upon_me[coordinates] = {};
-#pragma GCC unroll 9
-      for (std::size_t c = 0; c < coordinates; ++c) other[c] = near[c * n + k];
-      energy[k] = between(within_box, me, other, upon_me, upon_other);
-#pragma GCC unroll 9
-      for (std::size_t c = 0; c < coordinates; ++c) {
-        near[c * n + k] = upon_other[c];
-        near[(coordinates + c) * n + k] = upon_me[c];
-      }
+  // The neighbours' coordinates give way to the forces upon them; returns the force upon this one.
+  molecule compute(const box& in, const double* mine) {
+    app::vector me[coordinates], part[coordinates], upon_me[coordinates] = {};
+    for (std::size_t c = 0; c < coordinates; ++c) me[c] = app::vector{} + mine[c];
+    const std::size_t whole = count_ / app::lanes;
+    for (std::size_t k = 0; k < whole; ++k) {
+      act_upon(in, me, k, part);
+      for (std::size_t c = 0; c < coordinates; ++c) upon_me[c] += part[c];
     }
+    molecule sum{};
+    for (std::size_t c = 0; c < coordinates; ++c)
+      for (std::size_t l = 0; l < app::lanes; ++l) sum.c[c] += upon_me[c][l];
+    if (whole * app::lanes == count_) return sum;
+    // The last vector is not full: what follows the neighbours becomes copies of the last one, which nobody adds up.
+    for (std::size_t k = count_; k < (whole + 1) * app::lanes; ++k)
+      for (std::size_t c = 0; c < coordinates; ++c) near(c, k) = near(c, count_ - 1);
+    act_upon(in, me, whole, part);
+    for (std::size_t c = 0; c < coordinates; ++c)
+      for (std::size_t l = 0; l < count_ % app::lanes; ++l) sum.c[c] += part[c][l];
+    return sum;
   }
 
-  double* upon_them(std::size_t c) noexcept {
-    return near_.data() + c * n_;
-  }
-  double* upon_me(std::size_t c) noexcept {
-    return near_.data() + (coordinates + c) * n_;
+  void act_upon(const box& in, const app::vector* me, std::size_t k, app::vector* upon_me) {
+    app::vector them[coordinates], upon_them[coordinates];
+    for (std::size_t c = 0; c < coordinates; ++c) them[c] = near_[c * stride_ + k];
+    energy_[k] = between(in, me, them, upon_me, upon_them);
+    for (std::size_t c = 0; c < coordinates; ++c) near_[c * stride_ + k] = upon_them[c];
   }
 
-  std::size_t n_, count_ = 0;
+  double& near(std::size_t c, std::size_t k) noexcept { return reinterpret_cast<double*>(near_.data() + c * stride_)[k]; }
+
+  std::size_t n_, stride_, count_ = 0;
   std::vector<std::size_t> index_;
-  std::vector<double> near_;  // by coordinate, then by neighbour
-  std::vector<double> energy_;
+  std::vector<app::vector> near_;  // by coordinate, then by neighbour
+  std::vector<app::vector> energy_;
 };
 
-// --- one worker's part
-// --------------------------------------------------------------------------------------------------------------
+// --- one worker's part ---
 
 class dynamics {
  public:
@@ -207,8 +208,7 @@ class dynamics {
   double potential_ = 0;
 };
 
-// --- verification
-// -------------------------------------------------------------------------------------------------------------------
+// --- verification ---
 
 // All pairs, one after the other.
 double all_forces(const box& in, const std::vector<molecule>& x, std::vector<molecule>& f) {
@@ -224,7 +224,11 @@ double all_forces(const box& in, const std::vector<molecule>& x, std::vector<mol
         for (std::size_t s = 0; s < app::water_sites; ++s) image.c[3 * s + d] -= shift;
         square += distance * distance;
       }
-      if (square < in.cutoff * in.cutoff) energy += between(in, x[i].c, image.c, f[i].c, f[j].c);
+      if (square < in.cutoff * in.cutoff) {
+        molecule upon_i, upon_j;
+        energy += between(in, x[i].c, image.c, upon_i.c, upon_j.c);
+        for (std::size_t c = 0; c < coordinates; ++c) f[i].c[c] += upon_i.c[c], f[j].c[c] += upon_j.c[c];
+      }
     }
   }
   return energy;

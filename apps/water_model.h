@@ -5,12 +5,12 @@
 // kJ/mol.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "random.h"
+#include "vector.h"
 
 namespace app {
 
@@ -46,18 +46,18 @@ struct box {
   double side, inverse, cutoff, fading;
 };
 
-// The energy between two molecules whose nearest images are at a and b; adds the forces upon them to fa and fb.
-inline double between(const box& in, const double* a, const double* b, double* fa, double* fb) {
-  double energy = 0, ga[water_coordinates] = {}, gb[water_coordinates] = {};
-#pragma GCC unroll 3
+// The energy between two molecules whose nearest images are at a and b, or between several pairs of them; the forces upon them go
+// to fa and fb.
+template <typename Real>
+inline Real between(const box& in, const Real* a, const Real* b, Real* fa, Real* fb) {
+  Real energy{}, ga[water_coordinates] = {}, gb[water_coordinates] = {};
   for (std::size_t s = 0; s < water_sites; ++s)
-#pragma GCC unroll 3
     for (std::size_t t = 0; t < water_sites; ++t) {
-      const double x = a[3 * s] - b[3 * t], y = a[3 * s + 1] - b[3 * t + 1], z = a[3 * s + 2] - b[3 * t + 2];
-      const double inverse_square = 1 / (x * x + y * y + z * z);
-      double e = coulomb * charge[s] * charge[t] * std::sqrt(inverse_square), f = e;
+      const Real x = a[3 * s] - b[3 * t], y = a[3 * s + 1] - b[3 * t + 1], z = a[3 * s + 2] - b[3 * t + 2];
+      const Real inverse_square = 1 / (x * x + y * y + z * z);
+      Real e = coulomb * charge[s] * charge[t] * root_of(inverse_square), f = e;
       if (s == 0 && t == 0) {
-        const double r2 = sigma * sigma * inverse_square, r6 = r2 * r2 * r2;
+        const Real r2 = sigma * sigma * inverse_square, r6 = r2 * r2 * r2;
         e += 4 * epsilon * r6 * (r6 - 1);
         f += 24 * epsilon * r6 * (2 * r6 - 1);
       }
@@ -67,12 +67,11 @@ inline double between(const box& in, const double* a, const double* b, double* f
       gb[3 * t] -= f * x, gb[3 * t + 1] -= f * y, gb[3 * t + 2] -= f * z;
     }
   // Fading: a factor that goes smoothly from 1 to 0, and the force upon the oxygens that comes of its slope.
-  const double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2], r = std::sqrt(x * x + y * y + z * z);
-  const double t = std::min(std::max((r - in.fading) / (in.cutoff - in.fading), 0.0), 1.0);
-  const double factor = 1 - t * t * t * (10 - t * (15 - 6 * t));
-  const double pull = 30 * t * t * (1 - t) * (1 - t) / (in.cutoff - in.fading) * energy / r;
-#pragma GCC unroll 9
-  for (std::size_t c = 0; c < water_coordinates; ++c) fa[c] += factor * ga[c], fb[c] += factor * gb[c];
+  const Real x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2], r = root_of(x * x + y * y + z * z);
+  const Real t = between_zero_and_one((r - in.fading) / (in.cutoff - in.fading));
+  const Real factor = 1 - t * t * t * (10 - t * (15 - 6 * t));
+  const Real pull = 30 * t * t * (1 - t) * (1 - t) / (in.cutoff - in.fading) * energy / r;
+  for (std::size_t c = 0; c < water_coordinates; ++c) fa[c] = factor * ga[c], fb[c] = factor * gb[c];
   fa[0] += pull * x, fa[1] += pull * y, fa[2] += pull * z;
   fb[0] -= pull * x, fb[1] -= pull * y, fb[2] -= pull * z;
   return factor * energy;
