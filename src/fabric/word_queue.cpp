@@ -90,9 +90,16 @@ word_queue::buffer& word_queue::block_for_producer(std::uint64_t block) noexcept
   }
 }
 
-void word_queue::enqueue(std::span<const word> values) noexcept {
+void word_queue::enqueue(word value) noexcept {
   // Relaxed: the ticket orders nothing by itself; the stamp publishes the word.
-  std::uint64_t ticket = tail_.fetch_add(values.size(), std::memory_order_relaxed);
+  const std::uint64_t ticket = tail_.fetch_add(1, std::memory_order_relaxed);
+  slot& s = block_for_producer(ticket / slots_a_buffer).slots[ticket % slots_a_buffer];
+  s.value = value;
+  s.stamp.store(ticket + 1);  // pairs with the acquire in dequeue; sequentially consistent, as the header says
+}
+
+void word_queue::enqueue(std::span<const word> values) noexcept {
+  std::uint64_t ticket = tail_.fetch_add(values.size(), std::memory_order_relaxed);  // as above
   while (!values.empty()) {
     buffer& b = block_for_producer(ticket / slots_a_buffer);
     for (std::size_t i = ticket % slots_a_buffer; i < slots_a_buffer && !values.empty(); ++i, ++ticket) {
@@ -101,6 +108,7 @@ void word_queue::enqueue(std::span<const word> values) noexcept {
       values = values.subspan(1);
     }
   }
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // as the header says
 }
 
 bool word_queue::has_room(std::size_t count) const noexcept {
@@ -124,6 +132,20 @@ bool word_queue::gap_is_abandoned(std::uint64_t ticket) noexcept {
   return now - gap_since_ > gap_patience;
 }
 
+// From one block. Stops where a word has not arrived.
+std::size_t word_queue::take_from(const buffer& b, std::uint64_t& head, std::span<word> into, bool abandon_gaps) noexcept {
+  std::size_t taken = 0;
+  const std::uint64_t end = head - head % slots_a_buffer + slots_a_buffer;
+  for (; head < end && taken < into.size(); ++head) {
+    const slot& s = b.slots[head % slots_a_buffer];
+    if (s.stamp.load(std::memory_order_acquire) == head + 1)  // pairs with the stores in enqueue
+      into[taken++] = s.value;
+    else if (!abandon_gaps || !gap_is_abandoned(head))
+      break;
+  }
+  return taken;
+}
+
 std::size_t word_queue::dequeue(std::span<word> into, bool abandon_gaps) noexcept {
   std::scoped_lock taking(consumers_);
   std::uint64_t head = head_.load(std::memory_order_relaxed);
@@ -131,18 +153,13 @@ std::size_t word_queue::dequeue(std::span<word> into, bool abandon_gaps) noexcep
   while (taken < into.size()) {
     const std::uint64_t block = head / slots_a_buffer;
     auto& entry = directory()[block & (blocks_ - 1)];
-    const std::uint64_t seen = entry.load(std::memory_order_acquire);
-    const bool linked = label_of(seen) == static_cast<std::uint32_t>(block) && number_of(seen) != 0;
-    slot* s = linked ? &buffer_at(number_of(seen)).slots[head % slots_a_buffer] : nullptr;
-    if (s && s->stamp.load(std::memory_order_acquire) == head + 1)
-      into[taken++] = s->value;
-    else if (!s || !abandon_gaps || !gap_is_abandoned(head))
-      break;
-    if (++head % slots_a_buffer == 0) {
-      // Release: a producer that finds the entry free must not be overtaken by our reads of the buffer.
-      entry.store(pack(block + blocks_, 0), std::memory_order_release);
-      return_buffer(number_of(seen));
-    }
+    const std::uint64_t seen = entry.load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
+    if (label_of(seen) != static_cast<std::uint32_t>(block) || number_of(seen) == 0) break;
+    taken += take_from(buffer_at(number_of(seen)), head, into.subspan(taken), abandon_gaps);
+    if (head / slots_a_buffer == block) break;
+    // Release: a producer that finds the entry free must not be overtaken by our reads of the buffer.
+    entry.store(pack(block + blocks_, 0), std::memory_order_release);
+    return_buffer(number_of(seen));
   }
   head_.store(head, std::memory_order_relaxed);
   return taken;
