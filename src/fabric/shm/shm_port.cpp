@@ -41,7 +41,7 @@ void fence_all_processors() { ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EX
 void copy_out(std::byte* to, bytes from) {
   if (from.size() == sizeof(word) && reinterpret_cast<std::uintptr_t>(to) % sizeof(word) == 0)
     std::atomic_ref(*reinterpret_cast<word*>(to)).store(base::load<word>(from.data()), std::memory_order_release);
-  else
+  else if (!from.empty())
     std::memcpy(to, from.data(), from.size());
 }
 
