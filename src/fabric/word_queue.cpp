@@ -47,21 +47,18 @@ word_queue::buffer& word_queue::buffer_at(std::uint32_t number) noexcept {
   return reinterpret_cast<buffer*>(reinterpret_cast<std::byte*>(this) + buffers_offset(blocks_))[number - 1];
 }
 
-// There are as many buffers as directory entries, so whoever owns an entry finds a buffer, if need be after a moment: a racing
-// producer may hold one that it is about to return.
-std::uint32_t word_queue::take_buffer() noexcept {
-  while (true) {
-    std::uint64_t top = free_.load(std::memory_order_acquire);  // pairs with the release in return_buffer: the link is visible
-    while (number_of(top) != 0) {
-      const auto next = links()[number_of(top) - 1].load(std::memory_order_relaxed);
-      if (free_.compare_exchange_weak(top, pack(label_of(top) + 1u, next), std::memory_order_acquire)) return number_of(top);
-    }
-    if (fresh_.load(std::memory_order_relaxed) < blocks_) {
-      const std::uint32_t number = fresh_.fetch_add(1, std::memory_order_relaxed);
-      if (number < blocks_) return number + 1;
-    }
-    os::pause();
+// A free buffer, or 0. There are as many buffers as directory entries, so for an entry without one there is a buffer, if need be after a
+// moment: a racing producer may hold it and be about to return it. Whoever finds none must look at its entry again: meanwhile another
+// producer may have linked the block, and with all buffers in use the consumer may be waiting for just this producer's word.
+std::uint32_t word_queue::try_take_buffer() noexcept {
+  std::uint64_t top = free_.load(std::memory_order_acquire);  // pairs with the release in return_buffer: the link is visible
+  while (number_of(top) != 0) {
+    const auto next = links()[number_of(top) - 1].load(std::memory_order_relaxed);
+    if (free_.compare_exchange_weak(top, pack(label_of(top) + 1u, next), std::memory_order_acquire)) return number_of(top);
   }
+  if (fresh_.load(std::memory_order_relaxed) >= blocks_) return 0;
+  const std::uint32_t number = fresh_.fetch_add(1, std::memory_order_relaxed);
+  return number < blocks_ ? number + 1 : 0;
 }
 
 void word_queue::return_buffer(std::uint32_t number) noexcept {
@@ -84,7 +81,11 @@ word_queue::buffer& word_queue::block_for_producer(std::uint64_t block) noexcept
       continue;
     }
     if (number_of(seen) != 0) return buffer_at(number_of(seen));
-    const std::uint32_t fresh = take_buffer();
+    const std::uint32_t fresh = try_take_buffer();
+    if (fresh == 0) {
+      os::pause();
+      continue;
+    }
     if (entry.compare_exchange_strong(seen, pack(block, fresh), std::memory_order_acq_rel)) return buffer_at(fresh);
     return_buffer(fresh);
   }

@@ -73,7 +73,7 @@ class word_queue {
   buffer& buffer_at(std::uint32_t number) noexcept;
 
   buffer& block_for_producer(std::uint64_t block) noexcept;
-  std::uint32_t take_buffer() noexcept;
+  std::uint32_t try_take_buffer() noexcept;
   void return_buffer(std::uint32_t number) noexcept;
   std::size_t take_from(const buffer& b, std::uint64_t& head, std::span<word> into, bool abandon_gaps) noexcept;
   bool gap_is_abandoned(std::uint64_t ticket) noexcept;
