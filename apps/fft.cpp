@@ -20,6 +20,7 @@
 #include "options.h"
 #include "random.h"
 #include "report.h"
+#include "shared.h"
 #include "timing.h"
 
 namespace {
@@ -98,11 +99,11 @@ class row_transform {
 struct matrix {
   // Together.
   matrix(std::size_t rows_, std::size_t columns_)
-      : rows(rows_), columns(columns_), elements(weft::make_array<number>(rows * columns, weft::placement::block()).data()) {}
-  number* row(std::size_t i) const noexcept { return elements + i * columns; }
+      : rows(rows_), columns(columns_), elements(rows * columns, weft::placement::block()) {}
+  number* row(std::size_t i) const noexcept { return elements.data() + i * columns; }
 
   std::size_t rows, columns;
-  number* elements;
+  app::shared_array<number> elements;
 };
 
 constexpr std::size_t block = 16;  // rows that are transposed together: a quarter of a kilobyte of each row that is read
@@ -204,7 +205,7 @@ std::string difference_from_sequential(std::uint64_t seed, const matrix& result)
   double largest = 0, worst = 0;
   for (std::size_t k = 0; k < expected.size(); ++k) {
     largest = std::max(largest, magnitude(expected[k]));
-    worst = std::max(worst, magnitude(expected[k] - result.elements[k]));
+    worst = std::max(worst, magnitude(expected[k] - result.elements.data()[k]));
   }
   if (worst <= tolerance * largest) return {};
   return "numbers differ by up to " + std::to_string(worst) + ", the largest is " + std::to_string(largest);
@@ -217,14 +218,14 @@ app::outcome run(std::size_t log_size, const app::options& o) {
   app::outcome result;
   team.run([&](weft::worker& me) {
     const auto [first, last] = me.share_of(n1);
-    for (std::size_t k = first * n2; k < last * n2; ++k) a.elements[k] = input(o.seed, k);
+    for (std::size_t k = first * n2; k < last * n2; ++k) a.elements.data()[k] = input(o.seed, k);
     transform mine(a, b, me);
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
     const auto [from, to] = me.share_of(n1 * n2);
     app::checksum own;
     for (std::size_t k = from; k < to; ++k) {
-      own.add(2 * k, b.elements[k][0]);
-      own.add(2 * k + 1, b.elements[k][1]);
+      own.add(2 * k, b.elements.data()[k][0]);
+      own.add(2 * k + 1, b.elements.data()[k][1]);
     }
     const auto sum = me.sum(own.value());
     if (me.rank() == 0) result = {seconds, app::hexadecimal(sum), o.verify ? difference_from_sequential(o.seed, b) : ""};

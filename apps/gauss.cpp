@@ -17,6 +17,7 @@
 #include "product.h"
 #include "progress.h"
 #include "report.h"
+#include "shared.h"
 #include "timing.h"
 
 namespace {
@@ -42,7 +43,7 @@ class matrix {
         blocks_((n_ + block_ - 1) / block_),
         blocks_each_((blocks_ + workers - 1) / workers),
         stride_((n_ + doubles_a_page - 1) / doubles_a_page * doubles_a_page),
-        elements_(weft::make_array<double>(workers * blocks_each_ * block_ * stride_, weft::placement::block()).data()) {}
+        elements_(workers * blocks_each_ * block_ * stride_, weft::placement::block()) {}
 
   std::size_t size() const noexcept { return n_; }
   std::size_t stride() const noexcept { return stride_; }
@@ -52,13 +53,13 @@ class matrix {
   std::size_t rows_of(std::size_t block) const noexcept { return std::min(block_, n_ - first_of(block)); }
   double* row(std::size_t i) const noexcept {
     const std::size_t block = i / block_;
-    return elements_ + ((owner(block) * blocks_each_ + block / workers_) * block_ + i % block_) * stride_;
+    return elements_.data() + ((owner(block) * blocks_each_ + block / workers_) * block_ + i % block_) * stride_;
   }
 
  private:
   static constexpr std::size_t doubles_a_page = weft::page_size / sizeof(double);
   std::size_t n_, block_, workers_, blocks_, blocks_each_, stride_;
-  double* elements_;
+  app::shared_array<double> elements_;
 };
 
 // row -= row[k] / pivot[k] * pivot, from column k up to `last`; the factor stays in row[k].
@@ -145,13 +146,13 @@ void for_own_rows(const matrix& a, const weft::worker& me, Visit&& visit) {
 app::outcome run(const problem& p, const app::options& o) {
   weft::team team(o.threads);
   const matrix a(p, team.workers());
-  auto& ready = weft::make<flags>(a.blocks());
+  const app::shared_object<flags> ready(a.blocks());
   app::outcome result;
   team.run([&](weft::worker& me) {
     for_own_rows(a, me, [&](std::size_t i) {
       for (std::size_t j = 0; j < p.size; ++j) a.row(i)[j] = app::dense_element(o.seed, p.size, i, j);
     });
-    elimination mine(a, ready, me);
+    elimination mine(a, *ready, me);
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
     app::checksum own;
     for_own_rows(a, me, [&](std::size_t i) {

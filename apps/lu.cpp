@@ -15,6 +15,7 @@
 #include "product.h"
 #include "progress.h"
 #include "report.h"
+#include "shared.h"
 #include "timing.h"
 
 namespace {
@@ -35,7 +36,7 @@ class matrix {
         own_rows_((blocks_ + grid_rows_ - 1) / grid_rows_),
         own_columns_((blocks_ + grid_columns_ - 1) / grid_columns_),
         own_size_(whole_pages(own_rows_ * own_columns_ * block_ * block_)),
-        elements_(weft::make_array<double>(workers * own_size_, weft::placement::block()).data()) {}
+        elements_(workers * own_size_, weft::placement::block()) {}
 
   std::size_t side() const noexcept { return block_; }
   std::size_t blocks() const noexcept { return blocks_; }
@@ -44,7 +45,7 @@ class matrix {
 
   std::size_t owner(std::size_t i, std::size_t j) const noexcept { return i % grid_rows_ * grid_columns_ + j % grid_columns_; }
   double* block(std::size_t i, std::size_t j) const noexcept {
-    return elements_ + owner(i, j) * own_size_ + (i / grid_rows_ * own_columns_ + j / grid_columns_) * block_ * block_;
+    return elements_.data() + owner(i, j) * own_size_ + (i / grid_rows_ * own_columns_ + j / grid_columns_) * block_ * block_;
   }
   double& at(std::size_t i, std::size_t j) const noexcept {
     return block(i / block_, j / block_)[i % block_ * block_ + j % block_];
@@ -64,7 +65,7 @@ class matrix {
   }
 
   std::size_t n_, block_, blocks_, grid_rows_, grid_columns_, own_rows_, own_columns_, own_size_;
-  double* elements_;
+  app::shared_array<double> elements_;
 };
 
 // --- operations on blocks of n x n elements ---

@@ -17,6 +17,7 @@
 #include "progress.h"
 #include "random.h"
 #include "report.h"
+#include "shared.h"
 #include "timing.h"
 
 namespace {
@@ -42,14 +43,14 @@ class sorted_keys {
   sorted_keys(const problem& p, std::size_t workers)
       : keys_(p.keys),
         count_stride_((p.digits() + counts_a_page - 1) / counts_a_page * counts_a_page),
-        buffers_{weft::make_array<key>(p.keys, weft::placement::block()).data(),
-                 weft::make_array<key>(p.keys, weft::placement::block()).data()},
-        counts_(weft::make_array<std::uint64_t>(workers * count_stride_, weft::placement::block()).data()) {}
+        even_(p.keys, weft::placement::block()),
+        odd_(p.keys, weft::placement::block()),
+        counts_(workers * count_stride_, weft::placement::block()) {}
 
   // The keys before a pass, and where it puts them; after the last pass, source(passes) is the result.
-  key* source(std::size_t pass) const noexcept { return buffers_[pass % 2]; }
-  key* destination(std::size_t pass) const noexcept { return buffers_[(pass + 1) % 2]; }
-  std::uint64_t* counts(std::size_t worker) const noexcept { return counts_ + worker * count_stride_; }
+  key* source(std::size_t pass) const noexcept { return (pass % 2 == 0 ? even_ : odd_).data(); }
+  key* destination(std::size_t pass) const noexcept { return source(pass + 1); }
+  std::uint64_t* counts(std::size_t worker) const noexcept { return counts_.data() + worker * count_stride_; }
 
   // A worker's keys: whole pages, except where they end.
   std::pair<std::size_t, std::size_t> part_of(const weft::worker& me) const noexcept {
@@ -60,8 +61,8 @@ class sorted_keys {
  private:
   static constexpr std::size_t keys_a_page = weft::page_size / sizeof(key), counts_a_page = weft::page_size / sizeof(std::uint64_t);
   std::size_t keys_, count_stride_;
-  key* buffers_[2];
-  std::uint64_t* counts_;
+  app::shared_array<key> even_, odd_;  // by the pass that reads it
+  app::shared_array<std::uint64_t> counts_;
 };
 
 // Collects a cache line of keys for each digit before it writes them: the destinations are more than the processor's translation

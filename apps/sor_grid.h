@@ -16,6 +16,7 @@
 
 #include "checksum.h"
 #include "random.h"
+#include "shared.h"
 
 namespace app {
 
@@ -35,10 +36,7 @@ class sor_grid {
 
   // Together.
   sor_grid(std::size_t rows, std::size_t columns, weft::placement where)
-      : rows_(rows),
-        columns_(columns),
-        stride_(stride_of(columns)),
-        points_{weft::make_array<double>(rows * stride_, where).data(), weft::make_array<double>(rows * stride_, where).data()} {}
+      : rows_(rows), columns_(columns), stride_(stride_of(columns)), red_(rows * stride_, where), black_(rows * stride_, where) {}
 
   std::size_t rows() const noexcept { return rows_; }
   std::size_t columns() const noexcept { return columns_; }
@@ -89,7 +87,7 @@ class sor_grid {
     constexpr std::size_t page = weft::page_size / sizeof(double);
     return ((columns + 1) / 2 + page - 1) / page * page;
   }
-  double* row(colour c, std::size_t i) noexcept { return points_[c] + i * stride_; }
+  double* row(colour c, std::size_t i) noexcept { return (c == red ? red_ : black_).data() + i * stride_; }
 
   // Point k of colour c in row i is in column 2k + shift.
   void relax_row(colour c, std::size_t i) {
@@ -99,7 +97,7 @@ class sor_grid {
   }
 
   std::size_t rows_, columns_, stride_;
-  double* points_[2];
+  shared_array<double> red_, black_;
 };
 
 // Plain red-black sweeps over a plain matrix in private memory.

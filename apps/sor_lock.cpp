@@ -10,6 +10,7 @@
 #include "options.h"
 #include "progress.h"
 #include "report.h"
+#include "shared.h"
 #include "sor_grid.h"
 #include "timing.h"
 
@@ -96,12 +97,12 @@ void relax_band(app::sor_grid& grid, band& mine, std::size_t steps, weft::worker
 app::outcome run(std::size_t size, std::size_t steps, const app::options& o) {
   app::sor_grid grid(size, size, weft::placement::block());
   weft::team team(o.threads);
-  auto& locks = weft::make<all_locks>(team.workers());
+  const app::shared_object<all_locks> locks(team.workers());
   app::outcome result;
   team.run([&](weft::worker& me) {
     const auto [first, last] = me.share_of(size);
     grid.initialise(o.seed, first, last);
-    band mine(locks, me);
+    band mine(*locks, me);
     mine.begin();
     const double seconds = app::seconds_of(me, [&] { relax_band(grid, mine, steps, me); });
     mine.end();

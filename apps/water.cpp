@@ -15,6 +15,7 @@
 #include "options.h"
 #include "progress.h"
 #include "report.h"
+#include "shared.h"
 #include "timing.h"
 #include "water_model.h"
 
@@ -37,18 +38,26 @@ struct alignas(64) padded_lock {
 };
 using locks = std::vector<padded_lock, weft::allocator<padded_lock>>;
 
-struct shared {
+class shared {
+ public:
   // Together.
   explicit shared(const problem& p)
       : n(p.molecules),
         per_lock(p.molecules_per_lock),
-        positions(weft::make_array<molecule>(n, weft::placement::block()).data()),
-        forces(weft::make_array<molecule>(n, weft::placement::block()).data()),
-        force_locks(weft::make<locks>((n + per_lock - 1) / per_lock)) {}
+        positions_(n, weft::placement::block()),
+        forces_(n, weft::placement::block()),
+        locks_((n + per_lock - 1) / per_lock) {}
 
-  std::size_t n, per_lock;
-  molecule *positions, *forces;  // a molecule's position is its worker's to write; its force is guarded by its lock
-  locks& force_locks;
+  const std::size_t n, per_lock;
+
+  molecule* positions() const noexcept { return positions_.data(); }  // each is its worker's to write
+  molecule* forces() const noexcept { return forces_.data(); }        // guarded by locks while all add to them
+  std::size_t groups() const noexcept { return (*locks_).size(); }
+  weft::mutex& lock_of(std::size_t group) const noexcept { return (*locks_)[group].lock; }
+
+ private:
+  app::shared_array<molecule> positions_, forces_;
+  app::shared_object<locks> locks_;
 };
 
 // What molecule i does to those after it. They are collected first, coordinate by coordinate, so that the long computation goes
@@ -145,7 +154,7 @@ class dynamics {
         positions_(all.n),
         forces_(all.n),
         shell_(all.n) {
-    for (std::size_t i = first_; i < last_; ++i) initialise(seed, in, all.n, i, all.positions[i].c, velocities_[i - first_].c);
+    for (std::size_t i = first_; i < last_; ++i) initialise(seed, in, all.n, i, all.positions()[i].c, velocities_[i - first_].c);
     me.barrier();
     add_forces();
     me.barrier();
@@ -153,14 +162,14 @@ class dynamics {
 
   void step() {
     for (std::size_t i = first_; i < last_; ++i) {
-      kick(velocities_[i - first_].c, all_.forces[i].c);
-      drift(all_.positions[i].c, velocities_[i - first_].c);
-      all_.forces[i] = {};
+      kick(velocities_[i - first_].c, all_.forces()[i].c);
+      drift(all_.positions()[i].c, velocities_[i - first_].c);
+      all_.forces()[i] = {};
     }
     me_.barrier();
     add_forces();
     me_.barrier();
-    for (std::size_t i = first_; i < last_; ++i) kick(velocities_[i - first_].c, all_.forces[i].c);
+    for (std::size_t i = first_; i < last_; ++i) kick(velocities_[i - first_].c, all_.forces()[i].c);
   }
 
   // The worker's part of it.
@@ -172,7 +181,7 @@ class dynamics {
 
  private:
   void add_forces() {
-    std::copy_n(all_.positions, all_.n, positions_.data());
+    std::copy_n(all_.positions(), all_.n, positions_.data());
     std::fill(forces_.begin(), forces_.end(), molecule{});
     potential_ = 0;
     for (std::size_t i = first_; i < last_; ++i) {
@@ -180,7 +189,7 @@ class dynamics {
       potential_ += shell_.act(in_, positions_.data(), forces_.data(), i);
     }
     // Everybody begins with the own molecules, so that not all want the same lock.
-    const std::size_t groups = all_.force_locks.size(), own = first_ / all_.per_lock;
+    const std::size_t groups = all_.groups(), own = first_ / all_.per_lock;
     for (std::size_t g = 0; g < groups; ++g) add_to_group((own + g) % groups);
   }
 
@@ -189,9 +198,9 @@ class dynamics {
     bool touched = false;
     for (std::size_t i = first; i < last; ++i) touched |= in_reach(i);
     if (!touched) return;
-    std::scoped_lock lock(all_.force_locks[group].lock);
+    std::scoped_lock lock(all_.lock_of(group));
     for (std::size_t i = first; i < last; ++i)
-      for (std::size_t c = 0; c < coordinates; ++c) all_.forces[i].c[c] += forces_[i].c[c];
+      for (std::size_t c = 0; c < coordinates; ++c) all_.forces()[i].c[c] += forces_[i].c[c];
   }
   // One of the worker's molecules, or in the half shell of one.
   bool in_reach(std::size_t i) const noexcept {
@@ -274,7 +283,7 @@ app::outcome run(const problem& p, const app::options& o) {
     if (me.rank() != 0) return;
     char text[32];
     std::snprintf(text, sizeof text, "%.4f", energy);
-    result = {seconds, text, o.verify ? difference_from_sequential(p, o.seed, all.positions, energy) : ""};
+    result = {seconds, text, o.verify ? difference_from_sequential(p, o.seed, all.positions(), energy) : ""};
   });
   return result;
 }
