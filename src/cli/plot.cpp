@@ -47,12 +47,12 @@ std::string straight(double x1, double y1, double x2, double y2, const char* col
   return format("<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='%s'/>\n", x1, y1, x2, y2, colour);
 }
 
-std::string x_ticks(const axis& x) {
+std::string x_ticks(const axis& x, plot::counts what) {
   std::string all;
   const double octaves = std::log2(x.most / x.least);
   const double step = octaves > 14 ? 8 : octaves > 8 ? 4 : 2;
   for (double v = x.least; v <= x.most * 1.001; v *= step)
-    all += straight(x.at(v), top, x.at(v), bottom, "#dddddd") + text_at(x.at(v), bottom + 18, "middle", 12, size_text(v));
+    all += straight(x.at(v), top, x.at(v), bottom, "#dddddd") + text_at(x.at(v), bottom + 18, "middle", 12, what == plot::counts::bytes ? size_text(v) : value_text(v));
   return all;
 }
 
@@ -143,7 +143,7 @@ std::string plot::svg(const std::string& footnote) const {
   all += text_at(left, 30, "start", 18, title_, " font-weight='bold'");
   if (!lines_.empty()) {
     const axis x = fit(lines_, &point::x, 2, left, right), y = fit(lines_, &point::y, 10, bottom, top);
-    all += x_ticks(x) + y_ticks(y);
+    all += x_ticks(x, x_counts_) + y_ticks(y);
     all += format("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='none' stroke='#444444'/>\n", left, top, right - left, bottom - top);
     for (std::size_t i = 0; i < lines_.size(); ++i) all += drawn(lines_[i], i, x, y);
     all += legend(lines_);

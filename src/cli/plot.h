@@ -17,6 +17,7 @@ namespace weft::cli {
 class plot {
  public:
   enum class style { solid, dashed, dotted };
+  enum class counts { bytes, things };  // what the x axis counts
   struct point {
     double x, y;
   };
@@ -26,14 +27,15 @@ class plot {
     plot::style style = plot::style::solid;
   };
 
-  plot(std::string title, std::string x_label, std::string y_label)
-      : title_(std::move(title)), x_label_(std::move(x_label)), y_label_(std::move(y_label)) {}
+  plot(std::string title, std::string x_label, std::string y_label, counts x_counts = counts::bytes)
+      : title_(std::move(title)), x_label_(std::move(x_label)), y_label_(std::move(y_label)), x_counts_(x_counts) {}
 
   void add(line l);
   std::string svg(const std::string& footnote) const;
 
  private:
   std::string title_, x_label_, y_label_;
+  counts x_counts_;
   std::vector<line> lines_;
 };
 

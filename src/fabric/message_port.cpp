@@ -159,7 +159,8 @@ status message_port::put_runs(node_id node, const window& w, std::span<const run
     if (!access) return access.failure();
     for (const run& r : runs)
       if (!access.covers(r.offset, r.data.size())) return refuse_bounds(node, w.id, r.offset, r.data.size(), w.size);
-    for (const run& r : runs) std::memcpy(access.base() + r.offset, r.data.data(), r.data.size());
+    for (const run& r : runs)
+      if (!r.data.empty()) std::memcpy(access.base() + r.offset, r.data.data(), r.data.size());
     return {};
   }
   base::writer packed;

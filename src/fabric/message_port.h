@@ -64,7 +64,7 @@ class message_port : public fabric, protected driven {
   status nudge(node_id node) override;
 
   void mark_failed(node_id node, const std::string& how) override;
-  bool failed(node_id node) const noexcept override { return failed_[node].load(std::memory_order_acquire); }
+  bool failed(node_id node) const noexcept override { return node < nodes() && failed_[node].load(std::memory_order_acquire); }
   void close() override { driver_.stop(); }
 
  protected:

@@ -14,13 +14,15 @@ result<answer> questions::ask(port& at, node_id node, handler_id id, std::span<c
     open_.emplace(all[0], &mine);
   }
   auto outcome = at.send(node, lane::request, id, all, payload);
-  if (outcome.ok())
+  const bool sent = outcome.ok();
+  if (sent)
     outcome = at.wait([&] { return mine.done.load(std::memory_order_acquire) || at.failed(node); }, limit);  // pairs with take()
   {
     std::scoped_lock lock(lock_);
     open_.erase(all[0]);
   }
   if (mine.done.load(std::memory_order_acquire)) return std::move(mine.got);
+  if (!sent) return outcome;
   if (at.failed(node)) return at.fence(node);  // the port's own sentence about it
   if (outcome.ok() || outcome.code() == errc::timed_out)
     return {errc::timed_out, base::format("node %u: no answer from node %u for %.3g s", at.self(), node, static_cast<double>(limit.count()) / 1e9)};

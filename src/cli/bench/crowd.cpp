@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t most_words = std::size_t{1} << 19;  // of all senders in one run
 constexpr std::size_t lock_at = 0, tail_at = 8, flags_at = 16, words_at = 512, a_line = 8;  // in words
+constexpr unsigned batches_a_sample = 8;
 constexpr std::uint64_t no_more_orders = ~std::uint64_t{0};
 
 bytes as_bytes(const word& value) { return std::as_bytes(std::span<const word, 1>(&value, 1)); }
@@ -99,13 +100,14 @@ struct way {
   const char* name;
   void (*send)(crowd& c, std::uint64_t count);
   void (*take)(crowd& c, std::uint64_t all);
+  std::uint64_t least;  // words of a sender in one run over mapped memory: so many that losing a core for a moment is not most of it
 };
 
 constexpr way ways[] = {
-    {"enqueue_word", enqueue, dequeue},
-    {"fetch_add_put_word", fetch_add_put, take_in_order},
-    {"flag_word", raise_flag, look_at_flags},
-    {"locked_word", put_under_lock, take_in_order},
+    {"enqueue_word", enqueue, dequeue, 32768},
+    {"fetch_add_put_word", fetch_add_put, take_in_order, 32768},
+    {"flag_word", raise_flag, look_at_flags, 512},
+    {"locked_word", put_under_lock, take_in_order, 4096},
 };
 
 }  // namespace
@@ -149,7 +151,7 @@ void crowd::obey() {
 
 // As many as take so long, and as fit. The best of three, because senders that have no core for a moment would be taken for slow ones.
 std::uint64_t crowd::calibrate(std::size_t which, double wanted) {
-  std::uint64_t count = port_.can().mapped ? 1024 : 64;
+  std::uint64_t count = port_.can().mapped ? ways[which].least : 64;
   while (count * 2 * senders() <= most_words) {
     double best = run(which, count);
     for (int again = 0; again < 2 && best < wanted; ++again) best = std::min(best, run(which, count));
@@ -170,7 +172,7 @@ measurements crowd::measure(const settings& how, const std::function<void(const 
   for (unsigned r = 0; r < how.repeat; ++r) {
     std::vector<measurement> batches(std::size(ways));
     for (std::size_t w = 0; w < std::size(ways); ++w) step({port_.name(), ways[w].name, senders(), senders(), {}});
-    for (unsigned b = 0; b < 4; ++b)
+    for (unsigned b = 0; b < (how.quick ? 1 : batches_a_sample); ++b)
       for (std::size_t w = 0; w < std::size(ways); ++w)
         batches[w].samples.push_back(run(w, counts[w]) / static_cast<double>(counts[w] * senders()));
     for (std::size_t w = 0; w < std::size(ways); ++w) found.add(port_.name(), ways[w].name, senders(), "ns", batches[w].median());

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <string_view>
 
 #include "cli/bench/plots.h"
 #include "cli/bench/vmmc_report.h"
@@ -13,7 +14,7 @@ struct line_of {
 
 // One line for each fabric and measurement.
 plot lines(const report& r, const char* title, const char* x, const char* y, double scale, std::initializer_list<line_of> what) {
-  plot p(title, x, y);
+  plot p(title, x, y, std::string_view(x).find("bytes") != std::string_view::npos ? plot::counts::bytes : plot::counts::things);
   for (const auto& f : r.fabrics)
     for (const auto& w : what) add_line(p, f.owner + ", " + w.title, r.found, f.owner, w.name, scale, w.how);
   return p;
