@@ -30,7 +30,8 @@ class hardware_space : public space {
     if (o.sleepers.load() != 0) detail::wake_all(o.state);
   }
 
-  bool lock_shared(sync_object& m, duration limit) override {
+  bool lock(sync_object& m, bool writing, duration limit) override {
+    if (writing) return lock(m, limit);
     auto& o = object(m);
     return detail::wait_until(o.state, o.sleepers, limit, [&] {
       std::uint64_t readers = o.state.load(std::memory_order_relaxed);
@@ -38,7 +39,8 @@ class hardware_space : public space {
              o.state.compare_exchange_strong(readers, readers + 1, std::memory_order_acquire, std::memory_order_relaxed);
     });
   }
-  void unlock_shared(sync_object& m) override {
+  void unlock(sync_object& m, bool writing) override {
+    if (writing) return unlock(m);
     auto& o = object(m);
     if (o.state.fetch_sub(1) == 1 && o.sleepers.load() != 0) detail::wake_all(o.state);
   }

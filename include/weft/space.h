@@ -67,8 +67,10 @@ class space {
 
   virtual bool lock(sync_object& m, duration limit) = 0;  // false: not within the limit
   virtual void unlock(sync_object& m) = 0;
-  virtual bool lock_shared(sync_object& m, duration limit) = 0;
-  virtual void unlock_shared(sync_object& m) = 0;
+
+  // Of a shared mutex: by one writer or by any number of readers.
+  virtual bool lock(sync_object& m, bool writing, duration limit) = 0;
+  virtual void unlock(sync_object& m, bool writing) = 0;
 
   // A word that only grows or is set: flags and counters. What was written before an add or a store is visible after a wait or an add
   // that sees its value.

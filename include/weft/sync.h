@@ -44,12 +44,12 @@ class shared_mutex {
   shared_mutex(const shared_mutex&) = delete;
   shared_mutex& operator=(const shared_mutex&) = delete;
 
-  void lock() { space::here().lock(object_, space::for_ever); }
-  bool try_lock() { return space::here().lock(object_, space::duration::zero()); }
-  void unlock() { space::here().unlock(object_); }
-  void lock_shared() { space::here().lock_shared(object_, space::for_ever); }
-  bool try_lock_shared() { return space::here().lock_shared(object_, space::duration::zero()); }
-  void unlock_shared() { space::here().unlock_shared(object_); }
+  void lock() { space::here().lock(object_, true, space::for_ever); }
+  bool try_lock() { return space::here().lock(object_, true, space::duration::zero()); }
+  void unlock() { space::here().unlock(object_, true); }
+  void lock_shared() { space::here().lock(object_, false, space::for_ever); }
+  bool try_lock_shared() { return space::here().lock(object_, false, space::duration::zero()); }
+  void unlock_shared() { space::here().unlock(object_, false); }
 
  private:
   sync_object object_;

@@ -181,11 +181,13 @@ TEST_P(a_page_engine, leaves_the_programs_own_crash_to_the_program) {
   int how = 0;
   ::waitpid(child, &how, 0);
   EXPECT_FALSE(WIFEXITED(how) && WEXITSTATUS(how) == 0);
-  if (WIFSIGNALED(how)) EXPECT_EQ(WTERMSIG(how), SIGSEGV);  // a sanitizer reports it and exits instead
+  if (WIFSIGNALED(how)) {
+    EXPECT_EQ(WTERMSIG(how), SIGSEGV);  // a sanitizer reports it and exits instead
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(each, a_page_engine, testing::Values(page_engine::way::uffd, page_engine::way::mprotect),
-                         [](const auto& info) { return info.param == page_engine::way::uffd ? "uffd" : "mprotect"; });
+                         [](const auto& each) { return each.param == page_engine::way::uffd ? "uffd" : "mprotect"; });
 
 }  // namespace
 }  // namespace weft::os
