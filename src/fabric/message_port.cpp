@@ -133,7 +133,7 @@ status message_port::put(node_id node, const window& w, std::uint64_t offset, by
   if (node == self()) {
     auto access = windows_.enter(w.id, w.capability, offset, source.size(), rights::write, self());
     if (!access) return access.failure();
-    std::memcpy(access.base() + offset, source.data(), source.size());
+    if (!source.empty()) std::memcpy(access.base() + offset, source.data(), source.size());
     return {};
   }
   while (!source.empty()) {

@@ -51,7 +51,7 @@ class message_port : public fabric, protected driven {
 
   result<queue> make_queue(std::size_t bound) override;
   status drop_queue(const queue& q) override;
-  status enqueue(node_id node, const queue& q, word value) final { return enqueue(node, q, std::span<const word>(&value, 1)); }
+  status enqueue(node_id node, const queue& q, word value) override { return enqueue(node, q, std::span<const word>(&value, 1)); }
   status enqueue(node_id node, const queue& q, std::span<const word> values) override;
   result<std::size_t> dequeue(const queue& q, std::span<word> into) override;
 

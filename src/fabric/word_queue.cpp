@@ -47,21 +47,18 @@ word_queue::buffer& word_queue::buffer_at(std::uint32_t number) noexcept {
   return reinterpret_cast<buffer*>(reinterpret_cast<std::byte*>(this) + buffers_offset(blocks_))[number - 1];
 }
 
-// There are as many buffers as directory entries, so whoever owns an entry finds a buffer, if need be after a moment: a racing
-// producer may hold one that it is about to return.
-std::uint32_t word_queue::take_buffer() noexcept {
-  while (true) {
-    std::uint64_t top = free_.load(std::memory_order_acquire);  // pairs with the release in return_buffer: the link is visible
-    while (number_of(top) != 0) {
-      const auto next = links()[number_of(top) - 1].load(std::memory_order_relaxed);
-      if (free_.compare_exchange_weak(top, pack(label_of(top) + 1u, next), std::memory_order_acquire)) return number_of(top);
-    }
-    if (fresh_.load(std::memory_order_relaxed) < blocks_) {
-      const std::uint32_t number = fresh_.fetch_add(1, std::memory_order_relaxed);
-      if (number < blocks_) return number + 1;
-    }
-    os::pause();
+// A free buffer, or 0. There are as many buffers as directory entries, so for an entry without one there is a buffer, if need be after a
+// moment: a racing producer may hold it and be about to return it. Whoever finds none must look at its entry again: meanwhile another
+// producer may have linked the block, and with all buffers in use the consumer may be waiting for just this producer's word.
+std::uint32_t word_queue::try_take_buffer() noexcept {
+  std::uint64_t top = free_.load(std::memory_order_acquire);  // pairs with the release in return_buffer: the link is visible
+  while (number_of(top) != 0) {
+    const auto next = links()[number_of(top) - 1].load(std::memory_order_relaxed);
+    if (free_.compare_exchange_weak(top, pack(label_of(top) + 1u, next), std::memory_order_acquire)) return number_of(top);
   }
+  if (fresh_.load(std::memory_order_relaxed) >= blocks_) return 0;
+  const std::uint32_t number = fresh_.fetch_add(1, std::memory_order_relaxed);
+  return number < blocks_ ? number + 1 : 0;
 }
 
 void word_queue::return_buffer(std::uint32_t number) noexcept {
@@ -84,15 +81,26 @@ word_queue::buffer& word_queue::block_for_producer(std::uint64_t block) noexcept
       continue;
     }
     if (number_of(seen) != 0) return buffer_at(number_of(seen));
-    const std::uint32_t fresh = take_buffer();
+    const std::uint32_t fresh = try_take_buffer();
+    if (fresh == 0) {
+      os::pause();
+      continue;
+    }
     if (entry.compare_exchange_strong(seen, pack(block, fresh), std::memory_order_acq_rel)) return buffer_at(fresh);
     return_buffer(fresh);
   }
 }
 
-void word_queue::enqueue(std::span<const word> values) noexcept {
+void word_queue::enqueue(word value) noexcept {
   // Relaxed: the ticket orders nothing by itself; the stamp publishes the word.
-  std::uint64_t ticket = tail_.fetch_add(values.size(), std::memory_order_relaxed);
+  const std::uint64_t ticket = tail_.fetch_add(1, std::memory_order_relaxed);
+  slot& s = block_for_producer(ticket / slots_a_buffer).slots[ticket % slots_a_buffer];
+  s.value = value;
+  s.stamp.store(ticket + 1);  // pairs with the acquire in dequeue; sequentially consistent, as the header says
+}
+
+void word_queue::enqueue(std::span<const word> values) noexcept {
+  std::uint64_t ticket = tail_.fetch_add(values.size(), std::memory_order_relaxed);  // as above
   while (!values.empty()) {
     buffer& b = block_for_producer(ticket / slots_a_buffer);
     for (std::size_t i = ticket % slots_a_buffer; i < slots_a_buffer && !values.empty(); ++i, ++ticket) {
@@ -101,6 +109,7 @@ void word_queue::enqueue(std::span<const word> values) noexcept {
       values = values.subspan(1);
     }
   }
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // as the header says
 }
 
 bool word_queue::has_room(std::size_t count) const noexcept {
@@ -124,6 +133,20 @@ bool word_queue::gap_is_abandoned(std::uint64_t ticket) noexcept {
   return now - gap_since_ > gap_patience;
 }
 
+// From one block. Stops where a word has not arrived.
+std::size_t word_queue::take_from(const buffer& b, std::uint64_t& head, std::span<word> into, bool abandon_gaps) noexcept {
+  std::size_t taken = 0;
+  const std::uint64_t end = head - head % slots_a_buffer + slots_a_buffer;
+  for (; head < end && taken < into.size(); ++head) {
+    const slot& s = b.slots[head % slots_a_buffer];
+    if (s.stamp.load(std::memory_order_acquire) == head + 1)  // pairs with the stores in enqueue
+      into[taken++] = s.value;
+    else if (!abandon_gaps || !gap_is_abandoned(head))
+      break;
+  }
+  return taken;
+}
+
 std::size_t word_queue::dequeue(std::span<word> into, bool abandon_gaps) noexcept {
   std::scoped_lock taking(consumers_);
   std::uint64_t head = head_.load(std::memory_order_relaxed);
@@ -131,18 +154,13 @@ std::size_t word_queue::dequeue(std::span<word> into, bool abandon_gaps) noexcep
   while (taken < into.size()) {
     const std::uint64_t block = head / slots_a_buffer;
     auto& entry = directory()[block & (blocks_ - 1)];
-    const std::uint64_t seen = entry.load(std::memory_order_acquire);
-    const bool linked = label_of(seen) == static_cast<std::uint32_t>(block) && number_of(seen) != 0;
-    slot* s = linked ? &buffer_at(number_of(seen)).slots[head % slots_a_buffer] : nullptr;
-    if (s && s->stamp.load(std::memory_order_acquire) == head + 1)
-      into[taken++] = s->value;
-    else if (!s || !abandon_gaps || !gap_is_abandoned(head))
-      break;
-    if (++head % slots_a_buffer == 0) {
-      // Release: a producer that finds the entry free must not be overtaken by our reads of the buffer.
-      entry.store(pack(block + blocks_, 0), std::memory_order_release);
-      return_buffer(number_of(seen));
-    }
+    const std::uint64_t seen = entry.load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
+    if (label_of(seen) != static_cast<std::uint32_t>(block) || number_of(seen) == 0) break;
+    taken += take_from(buffer_at(number_of(seen)), head, into.subspan(taken), abandon_gaps);
+    if (head / slots_a_buffer == block) break;
+    // Release: a producer that finds the entry free must not be overtaken by our reads of the buffer.
+    entry.store(pack(block + blocks_, 0), std::memory_order_release);
+    return_buffer(number_of(seen));
   }
   head_.store(head, std::memory_order_relaxed);
   return taken;

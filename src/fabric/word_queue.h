@@ -34,7 +34,9 @@ class word_queue {
   static word_queue* create(std::byte* at, std::size_t bound) noexcept;
   static word_queue* attach(std::byte* at) noexcept { return reinterpret_cast<word_queue*>(at); }
 
-  // Appends all of `values`. Waits only at the bound.
+  // Appends. Waits only at the bound. The words are there before whatever the caller loads next: so it may look whether the consumer
+  // sleeps, and one of the two sees the other, without a fence of its own.
+  void enqueue(word value) noexcept;
   void enqueue(std::span<const word> values) noexcept;
 
   // Room for `count` more words right now, for producers that must not wait.
@@ -46,7 +48,9 @@ class word_queue {
 
   // Whether the bound was hit since the last call; and a producer that must not wait saying that it was.
   void report_bound() noexcept { at_bound_.store(1, std::memory_order_relaxed); }
-  bool take_bound_report() noexcept { return at_bound_.exchange(0, std::memory_order_relaxed) != 0; }
+  bool take_bound_report() noexcept {
+    return at_bound_.load(std::memory_order_relaxed) != 0 && at_bound_.exchange(0, std::memory_order_relaxed) != 0;
+  }
   std::size_t bound() const noexcept { return blocks_ * slots_a_buffer; }
   bool empty() const noexcept;
 
@@ -69,8 +73,9 @@ class word_queue {
   buffer& buffer_at(std::uint32_t number) noexcept;
 
   buffer& block_for_producer(std::uint64_t block) noexcept;
-  std::uint32_t take_buffer() noexcept;
+  std::uint32_t try_take_buffer() noexcept;
   void return_buffer(std::uint32_t number) noexcept;
+  std::size_t take_from(const buffer& b, std::uint64_t& head, std::span<word> into, bool abandon_gaps) noexcept;
   bool gap_is_abandoned(std::uint64_t ticket) noexcept;
 
   alignas(64) std::atomic<std::uint64_t> tail_;  // next ticket

@@ -143,6 +143,7 @@ void run_on_nodes(const setup& what, const body& run, const std::set<node_id>& l
     }
     children.push_back(child);
   }
+  if (what.meanwhile) what.meanwhile();
   bool ended_all = false;
   for (std::size_t left = children.size(); left > 0; --left) {
     int how = 0;

@@ -30,6 +30,7 @@ struct setup {
   node_id nodes = 2;
   std::function<void(node_id self, std::vector<base::byte_buffer>& cards)> edit_cards = {};  // what a node is told about the others
   std::string narrowed = {};  // of ofi: what it does without (WEFT_OFI)
+  std::function<void()> meanwhile = {};  // what the test itself does once the nodes run; threads belong here, because nodes are forked
 
   std::string label() const;  // usable in a test's name
   friend void PrintTo(const setup& s, std::ostream* out) { *out << s.label(); }

@@ -158,19 +158,22 @@ TEST(udp_attack, a_hundred_thousand_bad_datagrams_change_nothing_are_counted_and
   attacker a;
   meeting* shared = meeting::create(2);
   std::atomic<bool> over{false};
-  std::thread relay([&] {
-    while (shared->word(0) == 0) std::this_thread::sleep_for(1ms);
-    a.victim = static_cast<std::uint16_t>(shared->word(0).load());
-    a.relay(*shared, over);
-  });
-  std::thread thread([&] {
-    while (shared->word(1) == 0) std::this_thread::sleep_for(1ms);
-    if (!a.captured.empty()) a.strike(*shared);
-    base::byte_buffer d;
-    shared->word(5) = a.own.receive(d, 100) ? 1 : 0;
-    shared->word(4) = 1;
-  });
+  std::thread relay, thread;
   setup what{"udp", "", "", 2};
+  what.meanwhile = [&] {
+    relay = std::thread([&] {
+      while (shared->word(0) == 0) std::this_thread::sleep_for(1ms);
+      a.victim = static_cast<std::uint16_t>(shared->word(0).load());
+      a.relay(*shared, over);
+    });
+    thread = std::thread([&] {
+      while (shared->word(1) == 0) std::this_thread::sleep_for(1ms);
+      if (!a.captured.empty()) a.strike(*shared);
+      base::byte_buffer d;
+      shared->word(5) = a.own.receive(d, 100) ? 1 : 0;
+      shared->word(4) = 1;
+    });
+  };
   what.edit_cards = [&](node_id self, std::vector<base::byte_buffer>& cards) {
     auto card = *udp::card::unpack(cards[0]);
     shared->word(0) = card.port;

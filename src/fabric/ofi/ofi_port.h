@@ -157,7 +157,8 @@ class ofi_port final : public message_port {
   const remote_window* known(const peer& p, const window& w) const noexcept;
 
   // --- one-sided operations: one_sided.cpp, gets.cpp ---
-  bool suits_remote_write(std::uint64_t offset, std::size_t size) const noexcept;
+  bool suits_remote_write(std::size_t size) const noexcept;
+  bool suits_copying(std::size_t size) const noexcept;
   status put_remotely(node_id node, const window& w, std::uint64_t offset, bytes source);
   status put_directly(node_id node, const window& w, std::uint64_t offset, bytes source);
   posted post_write(node_id node, const window& w, std::uint64_t offset, bytes piece, operation* awaited, void* descriptor, bool first);

@@ -10,7 +10,7 @@ namespace weft::fabric::ofi {
 
 namespace {
 
-constexpr std::size_t most_copied = 32 * 1024;  // a put up to here is copied and returns; a larger one goes from its place and waits
+constexpr std::size_t most_copied = 32 * 1024;  // a put up to here is copied where its source would have to be registered
 constexpr std::size_t large_put = 64 * 1024;    // from here on remote memory access pays everywhere: it saves copies
 
 }  // namespace
@@ -20,21 +20,23 @@ bool ofi_port::owes_messages(node_id node) const noexcept { return peers_[node].
 
 // --- puts -------------------------------------------------------------------------------------------------------------------------
 
-// Where the destination's thread moves the bytes in any case, a message does as well: it keeps words whole, which a stream of bytes does
-// not, and it is in order, which some providers' writes are not.
-bool ofi_port::suits_remote_write(std::uint64_t offset, std::size_t size) const noexcept {
+// Where the destination's thread moves the bytes in any case, a message of one frame does as well: it costs half of a write, it keeps
+// words whole, which a stream of bytes does not, and it is in order, which some providers' writes are not.
+bool ofi_port::suits_remote_write(std::size_t size) const noexcept {
   if (!plan().rma) return false;
   if (plan().one_sided || plan().all_rma || size >= large_put) return true;
-  const bool whole_word = size == sizeof(word) && offset % sizeof(word) == 0;
-  return plan().ordered_puts() && !whole_word;
+  return plan().ordered_puts() && frames_of(3 * sizeof(word) + size, plan().slot) > 1;
 }
+
+// Whether a put goes through slots and returns, rather than from its place and waits: one write of the whole is quicker than several.
+bool ofi_port::suits_copying(std::size_t size) const noexcept { return size <= (plan().register_local ? most_copied : plan().slot); }
 
 status ofi_port::put(node_id node, const window& w, std::uint64_t offset, bytes source) {
   if (source.empty()) {
     count(counter::puts);
     return check(node, w, offset, 0, rights::write);
   }
-  if (node == self() || !suits_remote_write(offset, source.size())) return message_port::put(node, w, offset, source);
+  if (node == self() || !suits_remote_write(source.size())) return message_port::put(node, w, offset, source);
   if (auto fine = check(node, w, offset, source.size(), rights::write); !fine) return fine;
   if (owes_messages(node)) {
     if (handling() || source.size() < large_put) return message_port::put(node, w, offset, source);
@@ -43,7 +45,7 @@ status ofi_port::put(node_id node, const window& w, std::uint64_t offset, bytes 
   auto how = reach(node, w, offset, source.size(), rights::write);
   if (!how) return how.failure();
   if (*how == route::message) return message_port::put(node, w, offset, source);
-  if (source.size() > most_copied && !handling()) return put_directly(node, w, offset, source);
+  if (!suits_copying(source.size()) && !handling()) return put_directly(node, w, offset, source);
   return put_remotely(node, w, offset, source);
 }
 

@@ -65,6 +65,13 @@ struct node_block {
     std::uint32_t who = asleep.load(std::memory_order_relaxed);
     if (who != 0 && asleep.compare_exchange_strong(who, 0, std::memory_order_relaxed)) wake(who);
   }
+  // The same for words, which no handler has to see to: the communication thread, which sleeps when nobody waits, is left alone. The
+  // enqueue that comes before has made its stores sequentially consistent; with the load here they pair with the fence in
+  // shm_port::arm.
+  void ring_bell_of_waits() noexcept {
+    std::uint32_t who = asleep.load();
+    if (who == static_cast<std::uint32_t>(sleeper::application) && asleep.compare_exchange_strong(who, 0, std::memory_order_relaxed)) wake(who);
+  }
   void wake(std::uint32_t who) noexcept {
     bells[who].fetch_add(1, std::memory_order_release);
     os::futex_wake(bells[who], 1);

@@ -72,7 +72,7 @@ class ring_producer {
     }
     clear_next(position_ + need);
     std::byte* body = ring_->lines[position_ % ring_lines].rest;
-    std::memcpy(body, words.data(), words.size_bytes());
+    if (!words.empty()) std::memcpy(body, words.data(), words.size_bytes());
     if (!payload.empty()) std::memcpy(body + words.size_bytes(), payload.data(), payload.size());
     publish(position_, header::pack(id, words.size(), payload.size()));
     position_ += need;

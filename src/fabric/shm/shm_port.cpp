@@ -41,7 +41,7 @@ void fence_all_processors() { ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EX
 void copy_out(std::byte* to, bytes from) {
   if (from.size() == sizeof(word) && reinterpret_cast<std::uintptr_t>(to) % sizeof(word) == 0)
     std::atomic_ref(*reinterpret_cast<word*>(to)).store(base::load<word>(from.data()), std::memory_order_release);
-  else
+  else if (!from.empty())
     std::memcpy(to, from.data(), from.size());
 }
 
@@ -292,14 +292,19 @@ status shm_port::drop_queue(const queue& q) {
   return dropped;
 }
 
+// Without a word about why not.
+word_queue* shm_port::known_queue(node_id node, const queue& q) const noexcept {
+  if (node >= nodes() || q.id >= most_queues || q.capability == 0 || failed(node)) [[unlikely]] return nullptr;
+  const queue_view* v = peers_[node].queues[q.id].load(std::memory_order_acquire);  // pairs with the release in queue_of
+  return v && v->capability == q.capability && v->shown->capability.load(std::memory_order_relaxed) == q.capability ? v->words : nullptr;
+}
+
 result<word_queue*> shm_port::queue_of(node_id node, const queue& q) {
   if (auto fine = check_node(node); !fine) return fine;
   if (q.id >= most_queues || q.capability == 0) return refuse_queue(node, q.id);
-  auto& known = peers_[node].queues[q.id];
-  if (queue_view* v = known.load(std::memory_order_acquire);
-      v && v->capability == q.capability && v->shown->capability.load(std::memory_order_relaxed) == q.capability) [[likely]]
-    return v->words;
   std::scoped_lock lock(mapping_lock_);
+  if (word_queue* words = known_queue(node, q)) return words;
+  auto& known = peers_[node].queues[q.id];
   const shown_queue& s = peers_[node].block->queues[q.id];
   if (s.capability.load(std::memory_order_acquire) != q.capability) return refuse_queue(node, q.id);
   auto file = open_file_of(node, s.file, true);
@@ -308,17 +313,30 @@ result<word_queue*> shm_port::queue_of(node_id node, const queue& q) {
   if (!where) return where.failure();
   auto fresh = std::make_unique<queue_view>(queue_view{std::move(*where), q.capability, nullptr, &s});
   fresh->words = word_queue::attach(fresh->where.base());
-  known.store(fresh.get(), std::memory_order_release);  // pairs with the acquire above
+  known.store(fresh.get(), std::memory_order_release);  // pairs with the acquire in known_queue
   all_queues_.push_back(std::move(fresh));
   return all_queues_.back()->words;
 }
 
+status shm_port::enqueue(node_id node, const queue& q, word value) {
+  word_queue* words = known_queue(node, q);
+  if (!words) [[unlikely]] return enqueue(node, q, std::span<const word>(&value, 1));
+  words->enqueue(value);
+  count(counter::enqueues);
+  peers_[node].block->ring_bell_of_waits();
+  return {};
+}
+
 status shm_port::enqueue(node_id node, const queue& q, std::span<const word> values) {
-  auto words = queue_of(node, q);
-  if (!words) return words.failure();
-  (*words)->enqueue(values);
+  word_queue* words = known_queue(node, q);
+  if (!words) [[unlikely]] {
+    auto found = queue_of(node, q);
+    if (!found) return found.failure();
+    words = *found;
+  }
+  words->enqueue(values);
   count(counter::enqueues, values.size());
-  peers_[node].block->ring_bell();
+  peers_[node].block->ring_bell_of_waits();
   return {};
 }
 

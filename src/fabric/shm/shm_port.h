@@ -29,6 +29,7 @@ class shm_port final : public message_port {
   status fence(node_id node) override;
   result<queue> make_queue(std::size_t bound) override;
   status drop_queue(const queue& q) override;
+  status enqueue(node_id node, const queue& q, word value) override;
   status enqueue(node_id node, const queue& q, std::span<const word> values) override;
   status nudge(node_id node) override;
 
@@ -94,6 +95,7 @@ class shm_port final : public message_port {
   status attach(node_id node, const base::byte_buffer& card);
   result<view*> view_of(node_id node, const window& w);
   result<view*> map_window(node_id node, const window& w);
+  word_queue* known_queue(node_id node, const queue& q) const noexcept;
   result<word_queue*> queue_of(node_id node, const queue& q);
   void wait_for_accesses(std::uint32_t id);
   result<os::unique_fd> open_file_of(node_id node, int file, bool writable);

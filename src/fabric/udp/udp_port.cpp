@@ -153,7 +153,7 @@ bool udp_port::try_transmit(node_id node, lane l, handler_id id, std::span<const
   peer& p = peers_[node];
   std::byte head[sizeof(record_head) + most_words * sizeof(word)];
   base::store(head, record_head{id, static_cast<std::uint16_t>(words.size()), static_cast<std::uint32_t>(payload.size())});
-  std::memcpy(head + sizeof(record_head), words.data(), words.size_bytes());
+  if (!words.empty()) std::memcpy(head + sizeof(record_head), words.data(), words.size_bytes());
   const std::size_t head_bytes = sizeof(record_head) + words.size_bytes();
   bool far_ahead;
   {
