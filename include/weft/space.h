@@ -62,8 +62,10 @@ class space {
   // --- synchronisation ----------------------------------------------------------------------------------------------------------
 
   // Gives a new object its number. One in shared memory is an object of its own; those elsewhere are numbered in the order of their
-  // construction, so that the k-th one of every node is the same object.
-  virtual void name(sync_object& o) = 0;
+  // construction, so that the k-th one of every node is the same object; they may be older than the job.
+  static void adopt(sync_object& o);
+  static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 63;  // in the number of an object outside the shared memory
+  virtual void name(sync_object& o) = 0;                              // of one in shared memory
 
   virtual bool lock(sync_object& m, duration limit) = 0;  // false: not within the limit
   virtual void unlock(sync_object& m) = 0;
@@ -94,7 +96,7 @@ class space {
   // The program's initialisation ends here, instead of at the first barrier: pages get their homes by first touch from now on.
   virtual void initialised() = 0;
 
-  // This thread's. There is one while a weft::job lives.
+  // This node's. There is one while a weft::job lives.
   static space& here();
 
  protected:

@@ -20,7 +20,7 @@ namespace weft {
 // Mutual exclusion; what one holder wrote is visible to the next. Not recursive; unlocked by the thread that locked it.
 class mutex {
  public:
-  mutex() { space::here().name(object_); }
+  mutex() { space::adopt(object_); }
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
 
@@ -40,7 +40,7 @@ class mutex {
 // One writer, or any number of readers.
 class shared_mutex {
  public:
-  shared_mutex() { space::here().name(object_); }
+  shared_mutex() { space::adopt(object_); }
   shared_mutex(const shared_mutex&) = delete;
   shared_mutex& operator=(const shared_mutex&) = delete;
 
@@ -57,7 +57,7 @@ class shared_mutex {
 
 class condition_variable {
  public:
-  condition_variable() { space::here().name(object_); }
+  condition_variable() { space::adopt(object_); }
   condition_variable(const condition_variable&) = delete;
   condition_variable& operator=(const condition_variable&) = delete;
 
@@ -81,7 +81,7 @@ class condition_variable {
 // Counts events; waiting for a count sees what was written before the additions that made it.
 class counter {
  public:
-  counter() { space::here().name(object_); }
+  counter() { space::adopt(object_); }
   counter(const counter&) = delete;
   counter& operator=(const counter&) = delete;
 
@@ -97,7 +97,7 @@ class counter {
 // For pipelines: one node sets, others wait.
 class flag {
  public:
-  flag() { space::here().name(object_); }
+  flag() { space::adopt(object_); }
   flag(const flag&) = delete;
   flag& operator=(const flag&) = delete;
 
@@ -116,7 +116,7 @@ inline void barrier() { space::here().barrier(); }
 // A barrier for `participants` threads, of whichever nodes.
 class group_barrier {
  public:
-  explicit group_barrier(std::uint32_t participants) : participants_(participants) { space::here().name(object_); }
+  explicit group_barrier(std::uint32_t participants) : participants_(participants) { space::adopt(object_); }
   group_barrier(const group_barrier&) = delete;
   group_barrier& operator=(const group_barrier&) = delete;
 

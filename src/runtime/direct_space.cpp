@@ -70,15 +70,12 @@ void direct_space::release(void* p) { heap_->release(p).or_throw(); }
 
 bool direct_space::owns(const void* p) const noexcept { return p >= region_.base() && p < region_.base() + region_.size(); }
 
-void direct_space::name(sync_object& o) {
-  if (owns(&o)) return;
-  const auto n = ++named_;
-  if (n > common_objects) throw error(errc::too_large, "more than 65536 mutexes and the like outside the shared memory; make them in it");
-  o.number.store(n, std::memory_order_relaxed);  // who uses the object has been told of it by its maker
-}
-
 sync_object& direct_space::object(sync_object& o) {
-  return owns(&o) ? o : header_.common[o.number.load(std::memory_order_relaxed) - 1];
+  const auto n = o.number.load(std::memory_order_relaxed);  // who uses the object has been told of it by its maker
+  if (!(n & elsewhere)) return o;
+  if ((n ^ elsewhere) >= common_objects)
+    throw error(errc::too_large, "more than 65536 mutexes and the like outside the shared memory; make them in it");
+  return header_.common[n ^ elsewhere];
 }
 
 void direct_space::barrier() {

@@ -24,7 +24,7 @@ class direct_space final : public hardware_space {
   bool owns(const void* p) const noexcept override;
   void touch(const void*, std::size_t, bool) override {}
 
-  void name(sync_object& o) override;
+  void name(sync_object&) override {}  // the object is its own words
   using hardware_space::barrier;
   void barrier() override;
   void gather(bytes mine, mutable_bytes all) override;
@@ -50,7 +50,6 @@ class direct_space final : public hardware_space {
   os::mapping region_;
   header& header_;
   std::unique_ptr<dsm::heap> heap_;
-  std::atomic<std::uint64_t> named_{0};  // objects outside the region
   std::uint64_t gathers_ = 0;            // of the thread that gathers
 };
 

@@ -104,17 +104,17 @@ void software_space::touch(const void* p, std::size_t size, bool for_writing) {
 // --- synchronisation --------------------------------------------------------------------------------------------------------------
 
 void software_space::name(sync_object& o) {
-  const bool ours = owns(&o);
-  const std::uint32_t i = ours ? named_here_++ : named_elsewhere_++;
+  const std::uint32_t i = named_++;
   if (i >= elsewhere_from) throw error(errc::too_large, "a node has made more than two million mutexes, flags and counters");
-  const auto n = ours ? sync::number_of(self(), i) : sync::number_of(i % nodes(), elsewhere_from + i / nodes());
-  o.number.store(n, std::memory_order_relaxed);  // who uses the object has been told of it by its maker
+  o.number.store(sync::number_of(self(), i), std::memory_order_relaxed);  // who uses the object has been told of it by its maker
 }
 
 sync::object_number software_space::number_of(sync_object& o) const {
   const auto n = o.number.load(std::memory_order_relaxed);
   if (n == 0) throw error(errc::invalid_argument, "a mutex, flag or counter was used that was never constructed");
-  return n;
+  if (!(n & elsewhere)) return n;
+  const auto i = n ^ elsewhere;
+  return sync::number_of(static_cast<node_id>(i % nodes()), elsewhere_from + static_cast<std::uint32_t>(i / nodes()));
 }
 
 bool software_space::lock(sync_object& m, duration limit) { return locks_->lock(number_of(m), limit).or_throw(); }

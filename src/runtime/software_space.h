@@ -71,7 +71,7 @@ class software_space final : public space, private os::page_engine::fault_handle
   std::unique_ptr<sync::words> words_;
   std::unique_ptr<sync::barriers> barriers_;
   std::unique_ptr<dsm::heap> heap_;
-  std::atomic<std::uint32_t> named_here_{0}, named_elsewhere_{0};
+  std::atomic<std::uint32_t> named_{0};  // objects that this node has made in shared memory
   std::atomic<bool> initialised_{false};
 };
 
