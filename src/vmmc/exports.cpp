@@ -16,6 +16,10 @@ result<std::shared_ptr<export_record>> export_table::add(std::string_view name, 
     if (n >= port_.nodes()) return {errc::invalid_argument, base::format("there is no node %u in this job of %u", n, port_.nodes())};
   if (!options.on_notification) options.allowed = rights(std::uint32_t(options.allowed) & ~std::uint32_t(rights::notify));
   auto record = std::make_shared<export_record>(export_record{std::string(name), m, std::move(options), {}});
+  // Memory that the fabric cannot expose is better refused here than to everybody who imports it.
+  auto possible = port_.expose(m, record->options.allowed);
+  if (!possible) return possible.failure();
+  port_.revoke(*possible).ignore();
   std::scoped_lock lock(lock_);
   if (by_name_.size() >= vmmc::most_exports)
     return {errc::too_large, base::format("node %u exports %zu buffers already; revoke some first", port_.self(), vmmc::most_exports)};
@@ -112,7 +116,10 @@ void export_table::serve_notification(const message& m) {
     why = {errc::no_right, base::format("node %u: '%s' was exported without notifications", port_.self(), record->name.c_str())};
   else if (m.words[2] > record->memory.size || m.words[3] > record->memory.size - m.words[2])
     why = {errc::out_of_bounds, base::format("node %u: a notification about bytes outside '%s'", port_.self(), record->name.c_str())};
-  if (why.ok()) return notifier_.push(std::move(record), {m.source, m.words[2], m.words[3], m.words[4]});
+  if (why.ok()) {
+    if (notifier_.push(record, {m.source, m.words[2], m.words[3], m.words[4]})) return;
+    why = {errc::too_large, base::format("node %u: more than %u notifications of node %u wait here", port_.self(), imported::most_unread, m.source)};
+  }
   const word words[] = {1, static_cast<word>(why.code())};
   m.at.send(m.source, lane::reply, own::notify_refused, words, base::bytes_of(why.sentence())).ignore();
 }

@@ -53,7 +53,7 @@ void group_table::serve_fence(const message& m) {
   if (m.words.size() != 2) return;
   const auto group = find(m.source, m.words[1]);
   std::scoped_lock lock(lock_);
-  if (stopping_) return;
+  if (stopping_ || fences_.size() >= most_fences) return;  // who asks too often is not answered, and gives up
   fences_.push_back({group, m.source, m.words[0]});
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();

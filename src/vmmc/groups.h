@@ -52,7 +52,8 @@ class group_table {
   word next_ = 1;
   std::map<word, std::shared_ptr<owned_group>> groups_;
   std::map<node_id, status> refusals_;  // the first failure of each member's writes since its last fence
-  std::deque<waiting_fence> fences_;    // at most one a member thread that waits
+  static constexpr std::size_t most_fences = 4096;
+  std::deque<waiting_fence> fences_;    // one a member thread that waits
   bool stopping_ = false;
   std::thread thread_;
 };

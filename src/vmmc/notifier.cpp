@@ -12,13 +12,15 @@ constexpr std::uint32_t report_after = imported::most_unread / 4;
 
 }  // namespace
 
-void notifier::push(std::shared_ptr<export_record> of, const notification& what) {
+bool notifier::push(std::shared_ptr<export_record> of, const notification& what) {
   std::scoped_lock lock(lock_);
-  if (stopping_) return;
+  if (stopping_) return true;
+  if (waiting_[what.source] >= imported::most_unread) return false;
   ++waiting_[what.source];
   queue_.push_back({std::move(of), what});
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();
+  return true;
 }
 
 void notifier::block() {

@@ -20,7 +20,8 @@ class notifier {
   explicit notifier(port& at) : port_(at), unreported_(at.nodes(), 0), waiting_(at.nodes(), 0) {}
   ~notifier() { stop(); }
 
-  void push(std::shared_ptr<export_record> of, const notification& what);
+  // False when that node has more waiting here than it may have: it does not keep to the rules.
+  bool push(std::shared_ptr<export_record> of, const notification& what);
   void block();
   void unblock();
 

@@ -19,7 +19,8 @@ result<std::shared_ptr<bound_memory>> updater::make(const imported& to, std::uin
   if (options.way == update_way::doubled) return doubled_memory::make(*this, to, offset, size, options);
   std::byte* there = to.port().mapped(to.node(), to.window());
   if (!there)
-    return {errc::unavailable, base::format("the %s fabric cannot map memory of node %u; bind it 'tracked' or 'doubled'", to.port().name(), to.node())};
+    return {errc::unavailable,
+            base::format("the %s fabric cannot map memory of node %u; bind it 'tracked' or 'doubled'", to.port().name(), to.node())};
   if (!options.local.empty()) return {errc::invalid_argument, "a mapped binding has no local memory: the remote memory itself is there"};
   return std::shared_ptr<bound_memory>(std::make_shared<mapped_memory>(*this, to, offset, mutable_bytes(there + offset, size), options));
 }

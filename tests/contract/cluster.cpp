@@ -99,7 +99,7 @@ std::vector<base::byte_buffer> meeting::gather_bytes(node_id self, base::byte_vi
   if (mine.size() + sizeof(std::uint32_t) > note_bytes) std::abort();
   std::byte* slot = notes() + self * note_bytes;
   base::store(slot, static_cast<std::uint32_t>(mine.size()));
-  std::memcpy(slot + sizeof(std::uint32_t), mine.data(), mine.size());
+  if (!mine.empty()) std::memcpy(slot + sizeof(std::uint32_t), mine.data(), mine.size());
   barrier();
   std::vector<base::byte_buffer> all;
   for (node_id n = 0; n < nodes_; ++n) {

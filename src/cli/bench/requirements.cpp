@@ -57,7 +57,8 @@ const std::vector<requirement>& fabric_requirements() {
       {"udp.goodput_at_5_percent_loss", "udp", "64 KiB puts with 5% loss each way / without", false, 0.5, goodput},
       {"shm.enqueue_per_second", "shm", "words into a queue that is drained meanwhile, one sender", false, 3e6, enqueues},
       {"shm.send_overhead_ns", "shm", "what sending four words costs the sender", true, 250, send_overhead},
-      {"shm.put_one_line_over_single_line", "shm", "one word put to and fro / a single bare line going to and fro", true, only_reported, put_one_line},
+      {"shm.put_one_line_over_single_line", "shm", "one word put to and fro / a single bare line going to and fro", true, only_reported,
+       put_one_line},
       {"shm.round_trip_over_single_line", "shm", "active message and its reply / a single bare line going to and fro", true, only_reported,
        shm_round_trip_one_line},
   };

@@ -14,13 +14,18 @@ double since(base::nanoseconds start) { return static_cast<double>(base::now() -
 
 void serve(duo& d, std::size_t, std::uint64_t) { d.serve(); }
 
-// Repeats `once` with a number that changes, each time followed by a fence: what it wrote is there.
+// Never the same twice: a store that changes nothing would not travel.
+word next_turn() {
+  static word turn = 0;
+  return ++turn;
+}
+
+// Repeats `once`, each time followed by a fence: what it wrote is there.
 template <typename F>
 timing repeat(duo& d, std::uint64_t count, F&& once) {
-  static word turn = 0;
   const auto start = base::now();
   for (std::uint64_t i = 0; i < count; ++i) {
-    once(++turn);
+    once(next_turn());
     d.vmmc().their_field().fence().or_throw();
   }
   const timing t{.whole = since(start)};

@@ -41,7 +41,8 @@ TEST_P(vmmc_active, arguments_of_every_kind_arrive_as_they_were) {
       for (word i = 0; i < 20; ++i) w[i] = i + port.self();
       OK(full(to, w));
       OK(full.reply(to, w));
-      for (int size : {0, 1, 100, 5000, static_cast<int>(most_payload)}) OK(loaded(to, size + 1, pattern(static_cast<std::uint64_t>(size) + 1, static_cast<std::size_t>(size))));
+      for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{5000}, most_payload})
+        OK(loaded(to, static_cast<int>(size) + 1, pattern(size + 1, size)));
     }
     EXPECT_EQ(loaded(0, 1, std::vector<std::byte>(most_payload + 1)).code(), errc::too_large);
     EXPECT_EQ(nothing(port.nodes()).code(), errc::invalid_argument);
