@@ -232,7 +232,8 @@ class port {
 
   // --- waiting ------------------------------------------------------------------------------------------------------------------
 
-  // Drives the port until `until` holds. It is evaluated again after everything that arrives here and after every nudge. Fails with
+  // Drives the port until `until` holds. It is evaluated again after everything that arrives here and after every nudge, and maybe
+  // once more after it has held, so one that takes something remembers that it has. Fails with
   // timed_out after `limit`; a failed node does not end it, because only the caller knows whom it waits for.
   virtual status wait(condition until, duration limit) = 0;
 

@@ -24,7 +24,9 @@ protocol_statistics home_based::statistics() const {
 status home_based::fault(page_id p, bool write) {
   count(write ? counter::write_faults : counter::read_faults);
   page_table::hold e(table_, p);
-  if (e->now == view::closed) {
+  if (e->now != view::closed) {
+    pages_.reopen(p);
+  } else {
     const auto home = homes_.find(*e, p);
     if (!home) return home.failure();
     if (auto opened = *home == port_.self() ? open_home(*e, p) : open_copy(p, *home); !opened) return opened;
@@ -154,7 +156,7 @@ status home_based::drop(const std::vector<page_id>& list) {
     if (auto dropped = drop_run({list[i], list[end - 1] + 1}); !dropped) return dropped;
     i = end;
   }
-  return send_changes();
+  return {};
 }
 
 // Closed first, compared then: another thread may be writing to the page. Its next write faults, and waits for the entry.
@@ -181,6 +183,8 @@ status home_based::drop_run(extent e) {
       }
       if (auto left = leave(home, q); !left) return left;
     }
+    // Before the entries are let go: whoever fetches the page again must find in it what it wrote itself.
+    if (auto sent = send_changes(); !sent) return sent;
   }
   return {};
 }

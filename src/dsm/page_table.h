@@ -77,8 +77,9 @@ class page_table {
   void take(entry& e) {
     if (!e.held.exchange(1, std::memory_order_acquire)) [[likely]] return;
     waiters_.fetch_add(1);
-    // Whoever holds an entry waits for the network at most, and that ends.
-    while (!port_.wait([&] { return !e.held.exchange(1, std::memory_order_acquire); }, std::chrono::seconds(1))) {
+    // Whoever holds an entry waits for the network at most, and that ends. A condition may be asked again after it has held.
+    bool taken = false;
+    while (!port_.wait([&] { return taken || (taken = !e.held.exchange(1, std::memory_order_acquire)); }, std::chrono::seconds(1))) {
     }
     waiters_.fetch_sub(1);
   }

@@ -57,6 +57,9 @@ class pages {
   // The application's first write to a cached or watched page, where it comes as a fault: lets it through and notes it.
   virtual void first_write(page_id p) = 0;
 
+  // An access to an open page has faulted: nothing is wrong with it, but the kernel may have to be told again.
+  virtual void reopen(page_id p) = 0;
+
   // Appends the cached and watched pages that the application has written since they were opened or last taken, in ascending order.
   virtual void take_written(std::vector<page_id>& into) = 0;
 

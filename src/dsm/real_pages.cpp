@@ -114,7 +114,7 @@ void real_pages::take_written(std::vector<page_id>& into) {
     for (page_id first = noted_.next(0); first < count_;) {
       page_id last = noted_.next_absent(first);
       page_id next = noted_.next(last);
-      while (next < count_ && next - last < 512 && free_.next(last) > next) {
+      while (next < count_ && next - last < 32 && free_.next(last) > next) {
         last = noted_.next_absent(next);
         next = noted_.next(last);
       }
@@ -123,8 +123,10 @@ void real_pages::take_written(std::vector<page_id>& into) {
     }
   }
   for (const auto& r : ranges) engine_->take_written(r, written);
+  std::scoped_lock lock(sets_lock_);
   for (const auto& w : written)
-    for (std::size_t p = w.first; p < w.last; ++p) into.push_back(static_cast<page_id>(p));
+    for (std::size_t p = w.first; p < w.last; ++p)
+      if (noted_.contains(static_cast<page_id>(p))) into.push_back(static_cast<page_id>(p));
 }
 
 bool real_pages::take_changes(page_id p, changes& into) {

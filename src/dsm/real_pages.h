@@ -27,6 +27,7 @@ class real_pages final : public pages {
   void close(extent e) override;
   void watch(page_id p) override;
   void first_write(page_id p) override;
+  void reopen(page_id p) override { engine_->reopen(p); }
   void take_written(std::vector<page_id>& into) override;
   bool take_changes(page_id p, changes& into) override;
 

@@ -42,8 +42,10 @@ class gate {
   void lock() {
     if (try_lock()) [[likely]] return;
     waiters_.fetch_add(1);
-    // Nobody holds a gate for ever: what its holder waits for ends when the job breaks. So the wait needs no end of its own.
-    while (!port_.wait([this] { return try_lock(); }, std::chrono::seconds(1))) {
+    // Nobody holds a gate for ever: what its holder waits for ends when the job breaks. So the wait needs no end of its own. A
+    // condition may be asked again after it has held.
+    bool taken = false;
+    while (!port_.wait([&] { return taken || (taken = try_lock()); }, std::chrono::seconds(1))) {
     }
     waiters_.fetch_sub(1);
   }

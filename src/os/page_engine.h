@@ -69,8 +69,12 @@ class page_engine {
   // A watched page's first write: lets it through and remembers it.
   virtual void note_write(std::size_t page) = 0;
 
+  // An access to an open page has faulted: another thread has just opened it, or the kernel has paged it out. Makes it accessible if it
+  // is not; it may count as written then, because the kernel has forgotten.
+  virtual void reopen(std::size_t page) = 0;
+
   // Appends the pages of `among` that were written while watched, and watches them again, without missing a write in between. `among`
-  // must hold open, watched pages only.
+  // must hold watched and closed pages only; a closed page may be among those found.
   virtual void take_written(page_range among, std::vector<page_range>& into) = 0;
 
   // Whether the address is in the view.

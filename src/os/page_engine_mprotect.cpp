@@ -3,6 +3,7 @@
 #include <bit>
 #include <cerrno>
 #include <csignal>
+#include <mutex>
 
 #include <sys/mman.h>
 
@@ -10,6 +11,7 @@
 #include "os/fault_trap.h"
 #include "os/memory_file.h"
 #include "os/page_engine.h"
+#include "os/spin.h"
 
 namespace weft::os {
 
@@ -26,22 +28,20 @@ class mprotect_page_engine final : public page_engine, private trap_target {
   const char* name() const noexcept override { return "mprotect"; }
   bool records_writes() const noexcept override { return false; }
 
-  void open_watched(page_range pages) override {
-    for (std::size_t p = pages.first; p < pages.last; ++p) unmark(p);
-    protect(pages, PROT_READ);
-  }
-  void open_free(page_range pages) override { protect(pages, PROT_READ | PROT_WRITE); }
-  void close(page_range pages) override { protect(pages, PROT_NONE); }
-  void watch(page_range pages) override { open_watched(pages); }
+  void open_watched(page_range pages) override { set(pages, PROT_READ); }
+  void open_free(page_range pages) override { set(pages, PROT_READ | PROT_WRITE); }
+  void close(page_range pages) override { set(pages, PROT_NONE); }
+  void watch(page_range pages) override { set(pages, PROT_READ); }
 
-  // Marked before it is writable: whoever collects between the two finds a mark too many, not one too few.
+  void reopen(std::size_t) override {}  // protection outlives paging
   void note_write(std::size_t page) override {
+    std::scoped_lock lock(marks_lock_);
     mark_word(page).fetch_or(bit(page));
     protect({page, page + 1}, PROT_READ | PROT_WRITE);
   }
 
-  // A page is protected before its mark goes: a write between the two faults and marks it again.
   void take_written(page_range among, std::vector<page_range>& into) override {
+    std::scoped_lock lock(marks_lock_);
     const std::size_t before = into.size();
     for (std::size_t p = among.first; p < among.last;) {
       const std::uint64_t here = mark_word(p).load() & ~std::uint64_t{0} << p % 64;
@@ -58,8 +58,8 @@ class mprotect_page_engine final : public page_engine, private trap_target {
       ++p;
     }
     for (std::size_t i = before; i < into.size(); ++i) {
-      protect(into[i], PROT_READ);
       for (std::size_t p = into[i].first; p < into[i].last; ++p) unmark(p);
+      protect(into[i], PROT_READ);
     }
   }
 
@@ -68,6 +68,11 @@ class mprotect_page_engine final : public page_engine, private trap_target {
   std::atomic<std::uint64_t>& mark_word(std::size_t page) { return reinterpret_cast<std::atomic<std::uint64_t>*>(marks_.base())[page / 64]; }
   void unmark(std::size_t page) {
     if (mark_word(page).load(std::memory_order_relaxed) & bit(page)) mark_word(page).fetch_and(~bit(page));
+  }
+  void set(page_range pages, int how) {
+    std::scoped_lock lock(marks_lock_);
+    for (std::size_t p = pages.first; p < pages.last; ++p) unmark(p);
+    protect(pages, how);
   }
   void protect(page_range pages, int how) {
     if (::mprotect(address_of(pages.first), pages.count() * page_bytes, how) == 0) return;
@@ -82,7 +87,8 @@ class mprotect_page_engine final : public page_engine, private trap_target {
   }
 
   mapping view_;
-  mapping marks_;  // a bit a page that was written; lazily backed
+  spin_lock marks_lock_;  // a page's mark and its protection change together: marked means watched and writable
+  mapping marks_;         // a bit a page that was written; lazily backed
   std::atomic<int> complaint_{0};
 };
 

@@ -34,6 +34,10 @@ class uffd_page_engine final : public page_engine, private trap_target {
   void close(page_range pages) override { ::madvise(address_of(pages.first), pages.count() * page_bytes, MADV_DONTNEED); }
   void watch(page_range pages) override { write_protect(faults_.get(), base_, pages, true); }
   void note_write(std::size_t) override {}  // the kernel has
+  void reopen(std::size_t page) override {
+    uffdio_continue request{{reinterpret_cast<std::uint64_t>(address_of(page)), page_bytes}, 0, 0};
+    ::ioctl(faults_.get(), UFFDIO_CONTINUE, &request);  // fails if it is there
+  }
   void take_written(page_range among, std::vector<page_range>& into) override { log_.collect(among, true, into); }
 
  private:

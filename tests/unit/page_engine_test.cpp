@@ -88,6 +88,7 @@ TEST_P(a_page_engine, opens_a_page_that_nobody_has_ever_touched_as_zeros) {
 TEST_P(a_page_engine, reports_the_written_ones_of_the_watched_pages_once) {
   engine->open_watched({0, 20});
   for (const std::size_t p : {2, 3, 9}) write(p, 'w');
+  engine->reopen(4);
   EXPECT_EQ(written({0, 20}), (std::vector<page_range>{{2, 4}, {9, 10}}));
   EXPECT_TRUE(written({0, 20}).empty());
   write(9, 'v');
@@ -135,6 +136,16 @@ TEST_P(a_page_engine, forgets_the_writes_of_a_page_that_was_closed_and_opened_ag
   engine->close({7, 8});
   engine->open_watched({7, 8});
   EXPECT_TRUE(written({7, 8}).empty());
+}
+
+TEST_P(a_page_engine, leaves_a_written_page_closed_when_it_collects) {
+  engine->open_watched({5, 9});
+  write(7, 'k');
+  engine->close({7, 8});
+  for (const auto& r : written({5, 9})) EXPECT_EQ(r, (page_range{7, 8})) << "nothing else than the closed page";
+  const int before = faults;
+  EXPECT_EQ(at(7), 'k');
+  EXPECT_EQ(faults, before + 1);
 }
 
 TEST_P(a_page_engine, serves_faults_of_several_threads_at_once) {
