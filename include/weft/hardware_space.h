@@ -1,5 +1,5 @@
-// Synchronisation where all participants share memory in hardware: the threads of one process (weft/threads_only.h) and the nodes of one
-// host under `direct`. The objects are words; the processor's own atomic operations do the rest.
+// Synchronisation where all participants share memory in hardware: the threads of one process (weft/threads_only.h) and the nodes
+// of one host under `direct`. The objects are words; the processor's own atomic operations do the rest.
 //
 // What is left to the derived class: memory, and where the words of an object are that does not lie in shared memory.
 #pragma once
@@ -67,7 +67,8 @@ class hardware_space : public space {
     auto& o = object(condition);
     const auto seen = o.state.load();
     unlock(mutex);
-    const bool notified = detail::wait_until(o.state, o.sleepers, limit, [&] { return o.state.load(std::memory_order_acquire) != seen; });
+    const bool notified =
+        detail::wait_until(o.state, o.sleepers, limit, [&] { return o.state.load(std::memory_order_acquire) != seen; });
     lock(mutex, for_ever);
     return notified;
   }

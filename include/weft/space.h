@@ -1,8 +1,8 @@
-// space: what stands behind weft::make_array, weft::mutex and weft::barrier. Programs use those; this is the seam at which the runtime,
-// the variant with plain threads and the simulator take their places.
+// space: what stands behind weft::make_array, weft::mutex and weft::barrier. Programs use those; this is the seam at which the
+// runtime, the variant with plain threads and the simulator take their places.
 //
-// A space is the shared memory of one job as one node sees it: allocation, and synchronisation that makes writes visible. Every node of
-// a program has its own, reached through here().
+// A space is the shared memory of one job as one node sees it: allocation, and synchronisation that makes writes visible. Every
+// node of a program has its own, reached through here().
 #pragma once
 
 #include <atomic>
@@ -74,8 +74,8 @@ class space {
   virtual bool lock(sync_object& m, bool writing, duration limit) = 0;
   virtual void unlock(sync_object& m, bool writing) = 0;
 
-  // A word that only grows or is set: flags and counters. What was written before an add or a store is visible after a wait or an add
-  // that sees its value.
+  // A word that only grows or is set: flags and counters. What was written before an add or a store is visible after a wait or an
+  // add that sees its value.
   virtual std::uint64_t add(sync_object& w, std::uint64_t amount) = 0;  // the value before
   virtual void store(sync_object& w, std::uint64_t value) = 0;
   virtual std::uint64_t load(sync_object& w) = 0;
@@ -89,7 +89,8 @@ class space {
   // `participants` threads, of whichever nodes.
   virtual void barrier(sync_object& b, std::uint32_t participants) = 0;
 
-  // All nodes: a barrier that also gives everybody everybody's bytes, by node. At most most_gathered bytes each, all the same number.
+  // All nodes: a barrier that also gives everybody everybody's bytes, by node. At most most_gathered bytes each, all the same
+  // number.
   virtual void gather(bytes mine, mutable_bytes all) = 0;
   static constexpr std::size_t most_gathered = 1024;
 

@@ -1,7 +1,7 @@
 // Synchronisation, in the standard library's shapes: std::scoped_lock works on a weft::mutex.
 //
-// An object in shared memory, made by one node and used by all, is one object. An object elsewhere (a global, or on main's stack) is the
-// same one on every node if all nodes construct theirs in the same order, as a program's globals are.
+// An object in shared memory, made by one node and used by all, is one object. An object elsewhere (a global, or on main's stack)
+// is the same one on every node if all nodes construct theirs in the same order, as a program's globals are.
 //
 // Every operation that waits is ended by the failure of a node that it depends on: weft::error says which. `weft run --stall-after`
 // and SIGUSR1 tell which node waits where for what.
@@ -111,7 +111,9 @@ class flag {
 };
 
 // All nodes meet; one thread of each calls.
-inline void barrier() { space::here().barrier(); }
+inline void barrier() {
+  space::here().barrier();
+}
 
 // A barrier for `participants` threads, of whichever nodes.
 class group_barrier {
@@ -144,6 +146,8 @@ T sum(const T& mine) {
 }
 
 // Ends the program's initialisation for the placement of pages, if the first barrier is not the place for it.
-inline void initialised() { space::here().initialised(); }
+inline void initialised() {
+  space::here().initialised();
+}
 
 }  // namespace weft

@@ -1,7 +1,8 @@
-// Changes: what was written in some pages, as runs of bytes that can be put into the same pages elsewhere. What the papers call a diff.
+// Changes: what was written in some pages, as runs of bytes that can be put into the same pages elsewhere. What the papers call a
+// diff.
 //
-// Byte-exact: two nodes may write neighbouring bytes of one page. The runs refer to storage that the object owns, so they stay valid
-// until clear(). Not thread-safe.
+// Byte-exact: two nodes may write neighbouring bytes of one page. The runs refer to storage that the object owns, so they stay
+// valid until clear(). Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ namespace weft::dsm {
 
 class changes {
  public:
-  // Appends the differences between `now` and `before`, as runs from `offset` on, and brings `before` up to date. `now` may be written
-  // by others meanwhile: each of its bytes is read once. Whether there was a difference.
+  // Appends the differences between `now` and `before`, as runs from `offset` on, and brings `before` up to date. `now` may be
+  // written by others meanwhile: each of its bytes is read once. Whether there was a difference.
   bool add(std::uint64_t offset, const std::byte* now, std::byte* before, std::size_t size);
 
   // Appends a run that somebody else has found.

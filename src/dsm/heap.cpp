@@ -34,7 +34,8 @@ result<std::unique_ptr<heap>> heap::create(port& p, std::byte* base, page_id pag
   return h;
 }
 
-// --- sizes: four to each doubling from 64 bytes on, multiples of 16 below -----------------------------------------------------------
+// --- sizes: four to each doubling from 64 bytes on, multiples of 16 below
+// -----------------------------------------------------------
 
 std::size_t heap::class_of(std::size_t size) {
   std::size_t cls = 0;
@@ -49,17 +50,20 @@ std::size_t heap::size_of_class(std::size_t cls) {
   return ((cls - 4) % 2 == 0 ? std::size_t{96} : std::size_t{128}) << doubling;
 }
 
-// --- allocation -------------------------------------------------------------------------------------------------------------------
+// --- allocation
+// -------------------------------------------------------------------------------------------------------------------
 
 result<void*> heap::allocate(std::size_t size, std::size_t alignment, placement where, bool& fresh) {
   if (!std::has_single_bit(alignment)) return status(errc::invalid_argument, "an alignment that is no power of two");
   if (size > std::size_t{pages_} * page_bytes)
-    return status(errc::too_large, base::format("%zu bytes of shared memory asked for; the whole region has %zu", size, std::size_t{pages_} * page_bytes));
+    return status(errc::too_large, base::format("%zu bytes of shared memory asked for; the whole region has %zu", size,
+                                                std::size_t{pages_} * page_bytes));
   if (auto taken = take_back(); !taken) return taken;
   size = std::max<std::size_t>(size, 1);
   if (alignment > 16) size = std::max(std::bit_ceil(size), alignment);  // powers of two are aligned to themselves
   std::scoped_lock guard(lock_);
-  if (size <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch) return allocate_small(class_of(size), fresh);
+  if (size <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch)
+    return allocate_small(class_of(size), fresh);
   return allocate_large((size + page_bytes - 1) / page_bytes, std::max<std::size_t>(alignment / page_bytes, 1), where, fresh);
 }
 
@@ -68,7 +72,8 @@ result<page_id> heap::grow(std::size_t pages) {
   if (!first) return first.failure();
   if (*first + pages > pages_) {
     port_.fetch_add(0, counter_at_0_, 0, ~word{pages} + 1).failure().ignore();
-    return status(errc::too_large, base::format("the shared region of %zu GiB is used up", (std::size_t{pages_} * page_bytes) >> 30));
+    return status(errc::too_large,
+                  base::format("the shared region of %zu GiB is used up", (std::size_t{pages_} * page_bytes) >> 30));
   }
   return static_cast<page_id>(*first);
 }
@@ -81,7 +86,9 @@ status heap::describe_pages(page_id first, std::size_t pages, word head, word re
     std::vector<word> values;
     for (page_id p = from; p < last; p += n) values.push_back(p == first ? head : rest);
     if (values.empty()) continue;
-    if (auto put = port_.put(m, words_[m], std::uint64_t{from / n} * sizeof(word), std::as_bytes(std::span<const word>(values))); !put) return put;
+    if (auto put = port_.put(m, words_[m], std::uint64_t{from / n} * sizeof(word), std::as_bytes(std::span<const word>(values)));
+        !put)
+      return put;
     if (auto fenced = port_.fence(m); !fenced) return fenced;
   }
   return {};
@@ -131,7 +138,8 @@ result<void*> heap::allocate_large(std::size_t pages, std::size_t alignment_page
   fresh = true;
   const auto aligned = static_cast<page_id>((*first + alignment_pages - 1) / alignment_pages * alignment_pages);
   const auto me = port_.self();
-  if (auto described = describe_pages(aligned, pages, describe(me, kind::large_first, 0), describe(me, kind::large_rest, 0)); !described)
+  if (auto described = describe_pages(aligned, pages, describe(me, kind::large_first, 0), describe(me, kind::large_rest, 0));
+      !described)
     return described;
   if (homes_)
     if (auto placed = homes_->place({aligned, aligned + static_cast<page_id>(pages)}, where); !placed) return placed;
@@ -139,7 +147,8 @@ result<void*> heap::allocate_large(std::size_t pages, std::size_t alignment_page
   return base_ + std::size_t{aligned} * page_bytes;
 }
 
-// --- release ----------------------------------------------------------------------------------------------------------------------
+// --- release
+// ----------------------------------------------------------------------------------------------------------------------
 
 status heap::not_ours(const void* p) const {
   return {errc::invalid_argument, base::format("%p was given back, but it is not a block of shared memory that is in use", p)};

@@ -1,8 +1,9 @@
 // Allocation in the shared region, by any node and for all.
 //
-// The region grows by a counter of pages at node 0. What a node takes from it belongs to that node: small blocks come from slabs of one
-// size each, large ones are runs of pages. Who frees somebody else's block queues it there (a remote enqueue), and the owner takes it
-// back when it allocates next. So the common case touches nothing but the node's own memory, and none of it lies in shared pages.
+// The region grows by a counter of pages at node 0. What a node takes from it belongs to that node: small blocks come from slabs of
+// one size each, large ones are runs of pages. Who frees somebody else's block queues it there (a remote enqueue), and the owner
+// takes it back when it allocates next. So the common case touches nothing but the node's own memory, and none of it lies in shared
+// pages.
 //
 // Who owns a page, and what it is part of, is a word at the page's manager, written when the page is first used.
 //
@@ -70,9 +71,9 @@ class heap {
   // allocate.
   std::mutex lock_;
   std::array<std::vector<std::uint64_t>, classes> free_blocks_;  // offsets in the region
-  std::map<page_id, slab> slabs_;                                 // by first page
-  std::map<page_id, std::size_t> large_;                          // in use: first page, pages
-  std::multimap<std::size_t, page_id> free_large_;                // by pages
+  std::map<page_id, slab> slabs_;                                // by first page
+  std::map<page_id, std::size_t> large_;                         // in use: first page, pages
+  std::multimap<std::size_t, page_id> free_large_;               // by pages
 };
 
 }  // namespace weft::dsm

@@ -3,8 +3,8 @@
 //
 // A protocol adds how it learns who has copies, and how it tells them: the virtual functions below.
 //
-// Threads: faults hold the page's entry; release and acquire run one at a time behind the gate and take entries in ascending order. A
-// fault holds one entry and tries for its neighbours, so nobody waits in a circle.
+// Threads: faults hold the page's entry; release and acquire run one at a time behind the gate and take entries in ascending order.
+// A fault holds one entry and tries for its neighbours, so nobody waits in a circle.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,8 @@ class home_based : public protocol {
   explicit home_based(const parts& of)
       : port_(of.port), pages_(of.pages), table_(of.table), homes_(of.homes), gate_(of.port), outgoing_(of.port.nodes()) {}
 
-  // --- what a protocol provides ---------------------------------------------------------------------------------------------------
+  // --- what a protocol provides
+  // ---------------------------------------------------------------------------------------------------
 
   // Fills the frames of pages whose home is `home`, and has it known that this node has copies from now on.
   virtual status fetch(node_id home, extent e) = 0;
@@ -53,7 +54,8 @@ class home_based : public protocol {
   // This node has no copy of the page any more.
   virtual status leave(node_id home, page_id p) = 0;
 
-  // --- what a protocol uses, behind the gate ----------------------------------------------------------------------------------------
+  // --- what a protocol uses, behind the gate
+  // ----------------------------------------------------------------------------------------
 
   // A page whose home is here has been copied by others: it counts as written, because we cannot know, and is watched from now on.
   // False if the view does not have it open, so that nothing was written.
@@ -62,8 +64,8 @@ class home_based : public protocol {
   // Nobody has a copy: nothing needs to be noted any more.
   void stop_watching(page_id p);
 
-  // Sends the changes of all pages that were written since the last time to their homes, and waits until they are there. Appends the
-  // pages that others must hear of, with their homes.
+  // Sends the changes of all pages that were written since the last time to their homes, and waits until they are there. Appends
+  // the pages that others must hear of, with their homes.
   struct written_page {
     page_id page;
     node_id home;
@@ -74,8 +76,18 @@ class home_based : public protocol {
   status drop(const std::vector<page_id>& list);
 
   enum class counter : std::size_t {
-    read_faults, write_faults, fetches, fetched_pages, changed_pages, changed_bytes, notices_out, notices_in, invalidated, releases,
-    acquires, all
+    read_faults,
+    write_faults,
+    fetches,
+    fetched_pages,
+    changed_pages,
+    changed_bytes,
+    notices_out,
+    notices_in,
+    invalidated,
+    releases,
+    acquires,
+    all
   };
   void count(counter c, std::uint64_t amount = 1) noexcept { counters_.add(static_cast<std::size_t>(c), amount); }
 
@@ -95,10 +107,10 @@ class home_based : public protocol {
 
   static constexpr page_id most_ahead = 16;  // pages in one fetch
 
-  std::vector<changes> outgoing_;     // by home; behind the gate
+  std::vector<changes> outgoing_;         // by home; behind the gate
   std::vector<written_page> unreleased_;  // changes that went home when their copies were dropped; behind the gate
-  std::atomic<page_id> expected_{0};  // where a fault would continue a row of faults; relaxed, a guess
-  std::atomic<page_id> ahead_{1};     // how many pages to fetch then; relaxed, likewise
+  std::atomic<page_id> expected_{0};      // where a fault would continue a row of faults; relaxed, a guess
+  std::atomic<page_id> ahead_{1};         // how many pages to fetch then; relaxed, likewise
   base::counters<static_cast<std::size_t>(counter::all)> counters_;
 };
 

@@ -31,7 +31,8 @@ result<word> homes::read(page_id p) {
 }
 
 result<node_id> homes::find(page_table::entry& e, page_id p) {
-  if (e.settled) [[likely]] return e.home_plus_1 - 1;
+  if (e.settled) [[likely]]
+    return e.home_plus_1 - 1;
   while (true) {
     const auto value = read(p);
     if (!value) return value.failure();

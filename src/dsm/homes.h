@@ -1,7 +1,7 @@
 // Who is home to a page: the node that holds its master copy.
 //
-// Cashmere 2.2: homes are assigned round robin at first; once the program has initialised its data, a page goes to the first node that
-// uses it. Page p's word lies at node p mod n, its manager, and says
+// Cashmere 2.2: homes are assigned round robin at first; once the program has initialised its data, a page goes to the first node
+// that uses it. Page p's word lies at node p mod n, its manager, and says
 //   initial   the manager is home, for the time being
 //   claimed   a node is moving the page to itself
 //   settled   that node is home for good

@@ -1,4 +1,5 @@
-// What a node knows of each page, in eight bytes: who its home is, whether the view has it open and how, and which thread works on it.
+// What a node knows of each page, in eight bytes: who its home is, whether the view has it open and how, and which thread works on
+// it.
 //
 // The table is lazily backed memory, so pages that nobody uses cost nothing. An entry is held while its page changes state: a fault
 // that finds it held waits.
@@ -24,10 +25,10 @@ class page_table {
  public:
   struct entry {
     std::atomic<std::uint8_t> held;
-    view now;                  // guarded by held; changed by show()
+    view now;  // guarded by held; changed by show()
     bool spare;
-    bool settled;              // guarded by held: `home` will not change any more
-    std::uint32_t home_plus_1; // guarded by held; 0: not known
+    bool settled;               // guarded by held: `home` will not change any more
+    std::uint32_t home_plus_1;  // guarded by held; 0: not known
   };
   static_assert(sizeof(entry) == 8);
 
@@ -75,11 +76,13 @@ class page_table {
 
   // Acquire pairs with the release in give.
   void take(entry& e) {
-    if (!e.held.exchange(1, std::memory_order_acquire)) [[likely]] return;
+    if (!e.held.exchange(1, std::memory_order_acquire)) [[likely]]
+      return;
     waiters_.fetch_add(1);
     // Whoever holds an entry waits for the network at most, and that ends. A condition may be asked again after it has held.
     bool taken = false;
-    while (!port_.wait([&] { return taken || (taken = !e.held.exchange(1, std::memory_order_acquire)); }, std::chrono::seconds(1))) {
+    while (
+        !port_.wait([&] { return taken || (taken = !e.held.exchange(1, std::memory_order_acquire)); }, std::chrono::seconds(1))) {
     }
     waiters_.fetch_sub(1);
   }

@@ -1,8 +1,8 @@
 // pages: what a node's memory can do for a coherence protocol. The second narrow waist of weft, beside Port.
 //
 // Three implementations: real pages with an engine, twins and vector compares (real_pages.h); byte arrays without an MMU for the
-// deterministic tests; the simulator's, which keeps data once and knows from its write hooks what was written. So a protocol never reads
-// page contents: it moves frames and changes with the port's operations, and takes what pages says about them.
+// deterministic tests; the simulator's, which keeps data once and knows from its write hooks what was written. So a protocol never
+// reads page contents: it moves frames and changes with the port's operations, and takes what pages says about them.
 //
 // Every node has a frame for every page of the region. The application sees a frame through its view, where a page is
 //   closed   any access is a fault, which comes to the protocol
@@ -63,8 +63,8 @@ class pages {
   // Appends the cached and watched pages that the application has written since they were opened or last taken, in ascending order.
   virtual void take_written(std::vector<page_id>& into) = 0;
 
-  // Appends what was changed in a cached page since it was opened or its changes were last taken; whether there was anything. Writes of
-  // threads that are not synchronised with the caller may be in or will be taken the next time, but none is lost.
+  // Appends what was changed in a cached page since it was opened or its changes were last taken; whether there was anything.
+  // Writes of threads that are not synchronised with the caller may be in or will be taken the next time, but none is lost.
   virtual bool take_changes(page_id p, changes& into) = 0;
 
  protected:

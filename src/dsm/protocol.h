@@ -1,12 +1,13 @@
-// protocol: how copies of pages are kept coherent. Cashmere 2.2's four events are the interface: a fault on reading, a fault on writing,
-// a release, an acquire.
+// protocol: how copies of pages are kept coherent. Cashmere 2.2's four events are the interface: a fault on reading, a fault on
+// writing, a release, an acquire.
 //
 // All protocols are multiple-writer and give sequential consistency to race-free programs. They are written in plain blocking style
-// against port and pages alone, so that one source runs in production, in the simulator and in the deterministic tests: the only way to
-// wait is port::wait, or an operation of the port that waits.
+// against port and pages alone, so that one source runs in production, in the simulator and in the deterministic tests: the only
+// way to wait is port::wait, or an operation of the port that waits.
 //
-// Notices are how synchronisation carries a protocol's news without looking inside: bytes that go from a releaser to an acquirer. Those
-// of several releasers may simply be put one after another. A protocol that tells its news by itself (Cashmere) has empty ones.
+// Notices are how synchronisation carries a protocol's news without looking inside: bytes that go from a releaser to an acquirer.
+// Those of several releasers may simply be put one after another. A protocol that tells its news by itself (Cashmere) has empty
+// ones.
 //
 // Threads: any number of application threads may fault, release and acquire at once. What deals with notices only (knowledge,
 // notices_for, news) does not wait, and may be called from handlers.

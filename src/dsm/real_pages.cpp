@@ -10,7 +10,9 @@ namespace weft::dsm {
 
 namespace {
 
-os::page_range range_of(extent e) { return {e.first, e.last}; }
+os::page_range range_of(extent e) {
+  return {e.first, e.last};
+}
 
 }  // namespace
 

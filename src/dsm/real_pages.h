@@ -47,7 +47,7 @@ class real_pages final : public pages {
   page_set noted_;           // cached and watched: to be asked what was written
   page_set free_;            // must not be asked, because that would watch them
   page_set cached_;
-  page_set twinned_;         // the twin is that of the copy that is open, or was closed last
+  page_set twinned_;  // the twin is that of the copy that is open, or was closed last
 };
 
 }  // namespace weft::dsm

@@ -33,14 +33,15 @@ status wait_for(port& p, F&& until, const char* what) {
   return {errc::node_failed, job_broken};
 }
 
-// A lock whose holder may wait for the network. For fibers it must not be a std::mutex; for threads it need not be fast, because what
-// it guards is not.
+// A lock whose holder may wait for the network. For fibers it must not be a std::mutex; for threads it need not be fast, because
+// what it guards is not.
 class gate {
  public:
   explicit gate(port& p) noexcept : port_(p) {}
 
   void lock() {
-    if (try_lock()) [[likely]] return;
+    if (try_lock()) [[likely]]
+      return;
     waiters_.fetch_add(1);
     // Nobody holds a gate for ever: what its holder waits for ends when the job breaks. So the wait needs no end of its own. A
     // condition may be asked again after it has held.

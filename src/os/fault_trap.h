@@ -1,7 +1,7 @@
 // The signal handler behind a page engine. It does three things: classify, call the engine's handler, return.
 //
-// A fault outside the view goes to whoever handled the signal before, or ends the program as it would have ended without weft: at the
-// instruction that did it, with a core dump of that.
+// A fault outside the view goes to whoever handled the signal before, or ends the program as it would have ended without weft: at
+// the instruction that did it, with a core dump of that.
 #pragma once
 
 #include <cstddef>

@@ -65,7 +65,9 @@ class mprotect_page_engine final : public page_engine, private trap_target {
 
  private:
   static std::uint64_t bit(std::size_t page) { return std::uint64_t{1} << page % 64; }
-  std::atomic<std::uint64_t>& mark_word(std::size_t page) { return reinterpret_cast<std::atomic<std::uint64_t>*>(marks_.base())[page / 64]; }
+  std::atomic<std::uint64_t>& mark_word(std::size_t page) {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(marks_.base())[page / 64];
+  }
   void unmark(std::size_t page) {
     if (mark_word(page).load(std::memory_order_relaxed) & bit(page)) mark_word(page).fetch_and(~bit(page));
   }
@@ -81,7 +83,8 @@ class mprotect_page_engine final : public page_engine, private trap_target {
 
   bool on_trap(void* address, bool write) override {
     if (!covers(address)) return false;
-    if (complaint_.load(std::memory_order_relaxed) == ENOMEM) return false;  // no more mappings: end here rather than fault for ever
+    if (complaint_.load(std::memory_order_relaxed) == ENOMEM)
+      return false;  // no more mappings: end here rather than fault for ever
     handler_.on_fault(page_of(address), write);
     return true;
   }
@@ -102,7 +105,8 @@ result<std::unique_ptr<page_engine>> detail::mprotect_engine(std::byte* base, st
   const std::size_t mark_bytes = round_to_pages(size / page_bytes / 8 + 8);
   void* marks = ::mmap(nullptr, mark_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (marks == MAP_FAILED) return base::system_failure("mapping the marks of written pages", errno);
-  auto engine = std::make_unique<mprotect_page_engine>(std::move(view), mapping(static_cast<std::byte*>(marks), mark_bytes), handler);
+  auto engine =
+      std::make_unique<mprotect_page_engine>(std::move(view), mapping(static_cast<std::byte*>(marks), mark_bytes), handler);
   if (auto started = engine->start(); !started) return started;
   return std::unique_ptr<page_engine>(std::move(engine));
 }

@@ -21,7 +21,11 @@ constexpr std::uint64_t continue_protected = 1u << 1;  // UFFDIO_CONTINUE_MODE_W
 class uffd_page_engine final : public page_engine, private trap_target {
  public:
   uffd_page_engine(mapping view, int file, unique_fd faults, kernel_write_log log, fault_handler& handler)
-      : page_engine(view.base(), view.size(), handler), view_(std::move(view)), file_(file), faults_(std::move(faults)), log_(std::move(log)) {}
+      : page_engine(view.base(), view.size(), handler),
+        view_(std::move(view)),
+        file_(file),
+        faults_(std::move(faults)),
+        log_(std::move(log)) {}
   ~uffd_page_engine() override { clear_trap(); }
 
   status start() { return set_trap(SIGBUS, *this); }
@@ -55,7 +59,8 @@ class uffd_page_engine final : public page_engine, private trap_target {
         if (mode == 0) write_protect(faults_.get(), base_, {page, page + 1}, false);
         from += page_bytes;
       } else if (why == EFAULT) {  // there is no frame behind it yet
-        if (::fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from) - static_cast<off_t>(begin()), static_cast<off_t>(end - from)) != 0)
+        if (::fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from) - static_cast<off_t>(begin()),
+                        static_cast<off_t>(end - from)) != 0)
           return;
       } else if (why != EAGAIN) {
         return;  // the access faults again, and says so again
@@ -80,14 +85,16 @@ class uffd_page_engine final : public page_engine, private trap_target {
 
 }  // namespace
 
-result<std::unique_ptr<page_engine>> detail::uffd_engine(std::byte* base, std::size_t size, int file, page_engine::fault_handler& handler) {
+result<std::unique_ptr<page_engine>> detail::uffd_engine(std::byte* base, std::size_t size, int file,
+                                                         page_engine::fault_handler& handler) {
   auto faults = open_userfaultfd(UFFD_FEATURE_SIGBUS | UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM);
   if (!faults) return faults.failure();
   void* at = ::mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
   if (at != base) return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);
   mapping view(base, size);
   uffdio_register area{{reinterpret_cast<std::uint64_t>(base), size},
-                       UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_WP, 0};
+                       UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_WP,
+                       0};
   if (::ioctl(faults->get(), UFFDIO_REGISTER, &area) != 0)
     return base::system_failure("registering the shared region with userfaultfd", errno);
   auto log = kernel_write_log::open(base);

@@ -35,7 +35,8 @@ result<std::unique_ptr<direct_space>> direct_space::create(port& p, const dsm::e
     if (!opened) return opened.failure();
     file = std::move(*opened);
   }
-  void* at = ::mmap(region_base, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file.get(), 0);
+  void* at =
+      ::mmap(region_base, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file.get(), 0);
   if (at != region_base) return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);
   os::mapping region(region_base, region_bytes);
   const std::size_t header_pages = (sizeof(header) + p.nodes() * gather_bytes + dsm::page_bytes - 1) / dsm::page_bytes;
@@ -66,9 +67,13 @@ void* direct_space::allocate_together(std::size_t size, std::size_t alignment, p
   return all[0];
 }
 
-void direct_space::release(void* p) { heap_->release(p).or_throw(); }
+void direct_space::release(void* p) {
+  heap_->release(p).or_throw();
+}
 
-bool direct_space::owns(const void* p) const noexcept { return p >= region_.base() && p < region_.base() + region_.size(); }
+bool direct_space::owns(const void* p) const noexcept {
+  return p >= region_.base() && p < region_.base() + region_.size();
+}
 
 sync_object& direct_space::object(sync_object& o) {
   const auto n = o.number.load(std::memory_order_relaxed);  // who uses the object has been told of it by its maker
@@ -82,7 +87,9 @@ void direct_space::barrier() {
   header_.meeting.arrive_and_wait([] {});
 }
 
-std::byte* direct_space::gathered() const noexcept { return region_.base() + sizeof(header); }
+std::byte* direct_space::gathered() const noexcept {
+  return region_.base() + sizeof(header);
+}
 
 void direct_space::gather(bytes mine, mutable_bytes all) {
   if (mine.size() > most_gathered) throw error(errc::too_large, "more than 1024 bytes in a reduction");

@@ -50,7 +50,7 @@ class direct_space final : public hardware_space {
   os::mapping region_;
   header& header_;
   std::unique_ptr<dsm::heap> heap_;
-  std::uint64_t gathers_ = 0;            // of the thread that gathers
+  std::uint64_t gathers_ = 0;  // of the thread that gathers
 };
 
 }  // namespace weft::runtime

@@ -32,7 +32,8 @@ status take(std::unique_ptr<T>& into, result<std::unique_ptr<U>> made) {
 
 }  // namespace
 
-result<std::unique_ptr<software_space>> software_space::create(port& p, const space_options& options, const dsm::exchange& with_all) {
+result<std::unique_ptr<software_space>> software_space::create(port& p, const space_options& options,
+                                                               const dsm::exchange& with_all) {
   std::unique_ptr<software_space> s(new software_space(p));
   if (auto built = s->build(options, with_all); !built) return built;
   return s;
@@ -64,13 +65,15 @@ status software_space::build(const space_options& options, const dsm::exchange& 
 void software_space::on_fault(std::size_t page, bool write) {
   const auto p = static_cast<dsm::page_id>(page);
   const status done = write ? protocol_->write_fault(p) : protocol_->read_fault(p);
-  if (done) [[likely]] return;
-  std::fprintf(stderr, "weft: node %u: page %p could not be had: %s\n", self(), static_cast<void*>(region_base + page * dsm::page_bytes),
-               done.sentence().c_str());
+  if (done) [[likely]]
+    return;
+  std::fprintf(stderr, "weft: node %u: page %p could not be had: %s\n", self(),
+               static_cast<void*>(region_base + page * dsm::page_bytes), done.sentence().c_str());
   ::_exit(failed_status);
 }
 
-// --- memory -----------------------------------------------------------------------------------------------------------------------
+// --- memory
+// -----------------------------------------------------------------------------------------------------------------------
 
 void* software_space::allocate(std::size_t size, std::size_t alignment, placement where) {
   bool fresh = false;
@@ -89,9 +92,13 @@ void* software_space::allocate_together(std::size_t size, std::size_t alignment,
   return all[0];
 }
 
-void software_space::release(void* p) { heap_->release(p).or_throw(); }
+void software_space::release(void* p) {
+  heap_->release(p).or_throw();
+}
 
-bool software_space::owns(const void* p) const noexcept { return p >= region_base && p < region_base + region_bytes; }
+bool software_space::owns(const void* p) const noexcept {
+  return p >= region_base && p < region_base + region_bytes;
+}
 
 void software_space::touch(const void* p, std::size_t size, bool for_writing) {
   if (size == 0 || !owns(p)) return;
@@ -101,7 +108,8 @@ void software_space::touch(const void* p, std::size_t size, bool for_writing) {
     on_fault(page, for_writing);
 }
 
-// --- synchronisation --------------------------------------------------------------------------------------------------------------
+// --- synchronisation
+// --------------------------------------------------------------------------------------------------------------
 
 void software_space::name(sync_object& o) {
   const std::uint32_t i = named_++;
@@ -117,8 +125,12 @@ sync::object_number software_space::number_of(sync_object& o) const {
   return sync::number_of(static_cast<node_id>(i % nodes()), elsewhere_from + static_cast<std::uint32_t>(i / nodes()));
 }
 
-bool software_space::lock(sync_object& m, duration limit) { return locks_->lock(number_of(m), limit).or_throw(); }
-void software_space::unlock(sync_object& m) { locks_->unlock(number_of(m)).or_throw(); }
+bool software_space::lock(sync_object& m, duration limit) {
+  return locks_->lock(number_of(m), limit).or_throw();
+}
+void software_space::unlock(sync_object& m) {
+  locks_->unlock(number_of(m)).or_throw();
+}
 
 bool software_space::lock(sync_object& m, bool writing, duration limit) {
   const auto n = number_of(m);
@@ -146,7 +158,11 @@ std::uint64_t software_space::load(sync_object& w) {
 }
 bool software_space::wait_at_least(sync_object& w, std::uint64_t value, duration limit) {
   const auto n = number_of(w);
-  if (!words_->wait(n, [&](word now) { return now >= value; }, limit).or_throw()) return false;
+  if (!words_
+           ->wait(
+               n, [&](word now) { return now >= value; }, limit)
+           .or_throw())
+    return false;
   words_->acquire(n).or_throw();
   return true;
 }
@@ -156,20 +172,28 @@ bool software_space::wait(sync_object& condition, sync_object& mutex, duration l
   const auto n = number_of(condition);
   const word seen = words_->load(n).or_throw();
   unlock(mutex);
-  const bool notified = words_->wait(n, [&](word now) { return now != seen; }, limit).or_throw();
+  const bool notified = words_
+                            ->wait(
+                                n, [&](word now) { return now != seen; }, limit)
+                            .or_throw();
   lock(mutex, for_ever);
   return notified;
 }
-void software_space::notify(sync_object& condition, bool) { add(condition, 1); }
+void software_space::notify(sync_object& condition, bool) {
+  add(condition, 1);
+}
 
 // The word of a group's barrier: the generation, and in the low 16 bits how many have arrived.
 void software_space::barrier(sync_object& b, std::uint32_t participants) {
   const auto n = number_of(b);
-  const word before = words_->update(n, [&](word value) {
-    return (value & 0xffff) + 1 == participants ? ((value >> 16) + 1) << 16 : value + 1;
-  }).or_throw();
+  const word before =
+      words_->update(n, [&](word value) { return (value & 0xffff) + 1 == participants ? ((value >> 16) + 1) << 16 : value + 1; })
+          .or_throw();
   if ((before & 0xffff) + 1 == participants) return;
-  words_->wait(n, [&](word now) { return now >> 16 != before >> 16; }, for_ever).or_throw();
+  words_
+      ->wait(
+          n, [&](word now) { return now >> 16 != before >> 16; }, for_ever)
+      .or_throw();
   words_->acquire(n).or_throw();
 }
 

@@ -1,5 +1,5 @@
-// The barrier of all nodes, and the exchange of small values that goes with it. Two ways: words (word_barrier.h) and messages that carry
-// a protocol's notices (message_barrier.h).
+// The barrier of all nodes, and the exchange of small values that goes with it. Two ways: words (word_barrier.h) and messages that
+// carry a protocol's notices (message_barrier.h).
 //
 // One thread of each node calls. A barrier is a release and an acquire in the sense of the coherence protocol.
 #pragma once

@@ -26,7 +26,7 @@ class message_barrier final : public barriers {
   // What has come of one barrier. Two of them: a child may be at the next barrier while this node is leaving the last.
   struct phase {
     std::vector<std::vector<std::byte>> from_children;  // by place among the children, as it arrives
-    std::uint32_t arrived = 0;                           // children whose parcels are complete
+    std::uint32_t arrived = 0;                          // children whose parcels are complete
     std::vector<std::byte> from_parent;
     bool departed = false;
   };

@@ -1,5 +1,5 @@
-// Locks by messages: a manager knows who asked last and forwards each request there; the grant comes from the holder and carries the
-// protocol's notices. As in TreadMarks, and as ViSMI does it.
+// Locks by messages: a manager knows who asked last and forwards each request there; the grant comes from the holder and carries
+// the protocol's notices. As in TreadMarks, and as ViSMI does it.
 //
 // The lock stays where it was last: who locks it again there needs no message. Initially it is at its manager.
 #pragma once
@@ -57,9 +57,9 @@ class message_locks final : public locks {
   port& port_;
   dsm::protocol& protocol_;
 
-  os::spin_lock lock_;                                     // guards all below
+  os::spin_lock lock_;  // guards all below
   std::unordered_map<object_number, local> locals_;
-  std::unordered_map<object_number, node_id> last_;        // of the locks that this node manages: who asked last
+  std::unordered_map<object_number, node_id> last_;  // of the locks that this node manages: who asked last
 };
 
 }  // namespace weft::sync

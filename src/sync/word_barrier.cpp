@@ -23,7 +23,8 @@ status word_barrier::meet() {
   std::size_t round = 0;
   for (node_id step = 1; step < n; step *= 2, ++round) {
     const node_id to = (self + step) % n;
-    if (auto put = port_.put(to, windows_[to], round * sizeof(word), std::as_bytes(std::span<const word, 1>(&epoch_, 1))); !put) return put;
+    if (auto put = port_.put(to, windows_[to], round * sizeof(word), std::as_bytes(std::span<const word, 1>(&epoch_, 1))); !put)
+      return put;
     if (auto nudged = port_.nudge(to); !nudged) return nudged;
     // Acquire: what that node did before it stored is visible.
     const auto arrived = [&] { return __atomic_load_n(rounds() + round, __ATOMIC_ACQUIRE) >= epoch_; };

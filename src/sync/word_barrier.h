@@ -1,5 +1,5 @@
-// A dissemination barrier made of words: in round r a node stores into the memory of the one 2^r places further and waits for a store
-// from the one 2^r places back. After log2 n rounds everybody has heard of everybody. No handler runs anywhere.
+// A dissemination barrier made of words: in round r a node stores into the memory of the one 2^r places further and waits for a
+// store from the one 2^r places back. After log2 n rounds everybody has heard of everybody. No handler runs anywhere.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,9 @@ namespace weft::sync {
 namespace {
 
 // Words of ours that other nodes store into. Acquire: what they did before is visible.
-word load(const word& w) { return __atomic_load_n(&w, __ATOMIC_ACQUIRE); }
+word load(const word& w) {
+  return __atomic_load_n(&w, __ATOMIC_ACQUIRE);
+}
 
 }  // namespace
 
@@ -49,7 +51,8 @@ void word_locks::give_place(std::uint32_t i) {
 status word_locks::write(word name, std::size_t member, word value) {
   const auto node = static_cast<node_id>(name >> 32);
   const auto i = static_cast<std::uint32_t>(name) - 1;
-  const auto put = port_.put(node, cards_[node].places, i * sizeof(place) + member, std::as_bytes(std::span<const word, 1>(&value, 1)));
+  const auto put =
+      port_.put(node, cards_[node].places, i * sizeof(place) + member, std::as_bytes(std::span<const word, 1>(&value, 1)));
   return put ? port_.nudge(node) : put.clone();
 }
 
@@ -71,7 +74,10 @@ result<bool> word_locks::lock(object_number n, duration limit) {
     if (*before != 0) {
       if (auto named = write(*before, offsetof(place, next), self); !named) return named;
       // The holder ends this wait when it unlocks; its failure breaks the job.
-      if (auto waited = dsm::wait_for(port_, [&] { return load(at(*i).granted) != 0; }, "waiting for a lock"); !waited) return waited;
+      if (auto waited = dsm::wait_for(
+              port_, [&] { return load(at(*i).granted) != 0; }, "waiting for a lock");
+          !waited)
+        return waited;
     }
   }
   {
@@ -117,7 +123,9 @@ status word_locks::unlock(object_number n) {
       return {};
     }
     // Somebody has swapped itself in and is about to write its name here.
-    if (auto waited = dsm::wait_for(port_, [&] { return load(mine.next) != 0; }, "waiting for the next in line for a lock"); !waited)
+    if (auto waited = dsm::wait_for(
+            port_, [&] { return load(mine.next) != 0; }, "waiting for the next in line for a lock");
+        !waited)
       return waited;
   }
   const word next = load(mine.next);

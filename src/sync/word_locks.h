@@ -1,7 +1,7 @@
 // Queue locks made of words: the lock of Mellor-Crummey and Scott, as Cashmere 2.2 uses it across nodes.
 //
-// A lock is one word at its manager: who is last in line. Who wants it swaps itself in; if there was somebody before, it writes its name
-// there and waits for a word of its own memory to change. Passing on is one store into the next one's memory.
+// A lock is one word at its manager: who is last in line. Who wants it swaps itself in; if there was somebody before, it writes its
+// name there and waits for a word of its own memory to change. Passing on is one store into the next one's memory.
 #pragma once
 
 #include <memory>

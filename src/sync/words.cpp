@@ -37,7 +37,8 @@ result<word> words::update(object_number n, const change& how) {
   return before;
 }
 
-// Looks again and again: closely at first, then less and less often. Whoever changes the word ends it; a failed node breaks the job.
+// Looks again and again: closely at first, then less and less often. Whoever changes the word ends it; a failed node breaks the
+// job.
 result<bool> words::wait(object_number n, const std::function<bool(word)>& enough, duration limit) {
   constexpr duration longest = std::chrono::milliseconds(1);
   duration waited{0};

@@ -1,7 +1,7 @@
 // Words that nodes synchronise by: flags, counters, and what condition variables, shared locks and barriers of groups are made of.
 //
-// A word lies at its object's manager. It is changed under a lock of the same number, whose hand-over carries what the protocol has to
-// tell; it is looked at without.
+// A word lies at its object's manager. It is changed under a lock of the same number, whose hand-over carries what the protocol has
+// to tell; it is looked at without.
 #pragma once
 
 #include <functional>

@@ -25,7 +25,8 @@ void shift(weft::job& job, std::size_t words, int rounds) {
   for (int round = 1; round <= rounds; ++round) {
     for (std::size_t i = first; i < last; ++i) a[i] = i * 1000 + static_cast<std::size_t>(round);
     weft::barrier();
-    for (std::size_t i = 0; i < words; i += 7) check(a[i] == i * 1000 + static_cast<std::size_t>(round), "a value that nobody wrote");
+    for (std::size_t i = 0; i < words; i += 7)
+      check(a[i] == i * 1000 + static_cast<std::size_t>(round), "a value that nobody wrote");
     weft::barrier();
   }
 }
@@ -34,7 +35,8 @@ void shift(weft::job& job, std::size_t words, int rounds) {
 void adjacent(weft::job& job, int rounds) {
   auto a = weft::make_array<unsigned char>(8192);
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = job.self(); i < a.size(); i += job.nodes()) a[i] = static_cast<unsigned char>(i + static_cast<std::size_t>(round));
+    for (std::size_t i = job.self(); i < a.size(); i += job.nodes())
+      a[i] = static_cast<unsigned char>(i + static_cast<std::size_t>(round));
     weft::barrier();
     for (std::size_t i = 0; i < a.size(); ++i)
       check(a[i] == static_cast<unsigned char>(i + static_cast<std::size_t>(round)), "a byte that its neighbour's writer lost");
@@ -136,7 +138,8 @@ void threads(weft::job&, std::uint32_t each) {
         ++total[0];
       }
       me.barrier();
-      for (std::size_t i = 0; i < a.size(); ++i) check(a[i] == static_cast<std::uint32_t>(i) + round, "a word of another thread's that is wrong");
+      for (std::size_t i = 0; i < a.size(); ++i)
+        check(a[i] == static_cast<std::uint32_t>(i) + round, "a word of another thread's that is wrong");
       me.barrier();
     }
     const auto ranks = me.sum(static_cast<std::uint64_t>(me.rank()));

@@ -36,7 +36,9 @@ class a_page_engine : public testing::TestWithParam<page_engine::way>, public pa
     opened = true;
   }
 
-  volatile char& at(std::size_t page, std::size_t offset = 0) { return reinterpret_cast<volatile char*>(somewhere)[page * page_bytes + offset]; }
+  volatile char& at(std::size_t page, std::size_t offset = 0) {
+    return reinterpret_cast<volatile char*>(somewhere)[page * page_bytes + offset];
+  }
   char& frame(std::size_t page) { return reinterpret_cast<char*>(system.base())[page * page_bytes]; }
   std::vector<page_range> written(page_range among) {
     std::vector<page_range> all;

@@ -30,10 +30,11 @@ result<std::unique_ptr<cashmere>> cashmere::create(port& p, dsm::pages& memory, 
   return c;
 }
 
-// --- faults -----------------------------------------------------------------------------------------------------------------------
+// --- faults
+// -----------------------------------------------------------------------------------------------------------------------
 
-// Cashmere 2.2, read fault: join the sharers, then copy the page. The first sharer has the home note its own writes from now on; the
-// news is there before the page is read.
+// Cashmere 2.2, read fault: join the sharers, then copy the page. The first sharer has the home note its own writes from now on;
+// the news is there before the page is read.
 status cashmere::fetch(node_id home, extent e) {
   for (page_id p = e.first; p < e.last; ++p) {
     const auto before = port_.fetch_or(home, cards_[home].directory, own_offset(p), own_bit());
@@ -58,7 +59,8 @@ status cashmere::leave(node_id home, page_id p) {
   return port_.fetch_and(home, cards_[home].directory, own_offset(p), ~own_bit()).failure();
 }
 
-// --- release ----------------------------------------------------------------------------------------------------------------------
+// --- release
+// ----------------------------------------------------------------------------------------------------------------------
 
 // Cashmere 2.2: a release writes through, then tells the sharers of every page that was written.
 status cashmere::release() {
@@ -114,7 +116,8 @@ status cashmere::tell_sharers() {
   return {};
 }
 
-// --- acquire ----------------------------------------------------------------------------------------------------------------------
+// --- acquire
+// ----------------------------------------------------------------------------------------------------------------------
 
 // Cashmere 2.2: an acquire drops the pages on this node's list of notices.
 status cashmere::acquire(bytes) {

@@ -23,7 +23,8 @@ result<std::unique_ptr<hlrc>> hlrc::create(port& p, dsm::pages& memory, dsm::pag
   return h;
 }
 
-// --- faults -----------------------------------------------------------------------------------------------------------------------
+// --- faults
+// -----------------------------------------------------------------------------------------------------------------------
 
 status hlrc::fetch(node_id home, extent e) {
   const auto offset = std::uint64_t{e.first} * page_bytes;
@@ -31,7 +32,8 @@ status hlrc::fetch(node_id home, extent e) {
   q->into = pages_.frames().span().subspan(offset, std::size_t{e.count()} * page_bytes);
   const word request[] = {reinterpret_cast<word>(q.get()), e.first, e.last};
   if (auto sent = port_.send(home, lane::request, dsm::page_request, request); !sent) return sent;
-  auto waited = dsm::wait_for(port_, [&] { return q->done.load(std::memory_order_acquire); }, "waiting for a page from its home");
+  auto waited = dsm::wait_for(
+      port_, [&] { return q->done.load(std::memory_order_acquire); }, "waiting for a page from its home");
   if (!waited) (void)q.release();  // the answer may still come, in a program that is about to end
   return waited;
 }
@@ -40,7 +42,7 @@ status hlrc::fetch(node_id home, extent e) {
 void hlrc::serve_page(const message& m) {
   if (m.words.size() != 3) return;
   const extent e{static_cast<page_id>(m.words[1]), static_cast<page_id>(m.words[2])};
-  if ( e.last > pages_.count() || e.first >= e.last || e.count() * page_bytes > most_payload) return;
+  if (e.last > pages_.count() || e.first >= e.last || e.count() * page_bytes > most_payload) return;
   {
     std::scoped_lock lock(copies_lock_);
     for (page_id p = e.first; p < e.last; ++p) {
@@ -64,7 +66,8 @@ bool hlrc::shared_by_others(page_id p) {
   return copied_.contains(p);
 }
 
-// --- release ----------------------------------------------------------------------------------------------------------------------
+// --- release
+// ----------------------------------------------------------------------------------------------------------------------
 
 status hlrc::release() {
   std::scoped_lock lock(gate_);
@@ -102,7 +105,8 @@ status hlrc::release() {
   return {};
 }
 
-// --- notices ----------------------------------------------------------------------------------------------------------------------
+// --- notices
+// ----------------------------------------------------------------------------------------------------------------------
 
 // One interval: node, number, how many pages, the pages; 32 bits each.
 void hlrc::write(dsm::notices& into, node_id node, const interval& i) {
@@ -140,8 +144,8 @@ void hlrc::all_know() {
   std::fill(logged_pages_.begin(), logged_pages_.end(), 0);
 }
 
-// Without barriers the log would grow for ever. Intervals that are merged make some drop pages that they need not have dropped; that is
-// the price.
+// Without barriers the log would grow for ever. Intervals that are merged make some drop pages that they need not have dropped;
+// that is the price.
 void hlrc::compact(node_id node) {
   auto& l = log_[node];
   if (logged_pages_[node] <= most_pages_logged || l.size() < 2) return;
@@ -154,7 +158,8 @@ void hlrc::compact(node_id node) {
   l.push_back(std::move(all));
 }
 
-// --- acquire ----------------------------------------------------------------------------------------------------------------------
+// --- acquire
+// ----------------------------------------------------------------------------------------------------------------------
 
 status hlrc::acquire(bytes from_releasers) {
   std::scoped_lock gate_lock(gate_);
@@ -179,7 +184,8 @@ status hlrc::acquire(bytes from_releasers) {
   count(counter::notices_in, changed.size());
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-  if (!changed.empty() && changed.back() >= pages_.count()) return {errc::invalid_argument, "write notices of pages that do not exist"};
+  if (!changed.empty() && changed.back() >= pages_.count())
+    return {errc::invalid_argument, "write notices of pages that do not exist"};
   return drop(changed);
 }
 
