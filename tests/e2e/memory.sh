@@ -28,6 +28,21 @@ hlrc_is_right_on_udp() { for n in 2 4; do right_on $n --protocol hlrc --fabric u
 hlrc_is_right_on_udp_that_loses() { right_on 4 --protocol hlrc --fabric udp --impair loss=5%; }
 hlrc_is_right_on_ofi() { right_on 4 --protocol hlrc --fabric ofi; }
 
+the_job_is_right_to_end_when_a_node_is_killed() {
+  local fabric protocol when started
+  for fabric in shm udp; do
+    for protocol in direct cashmere hlrc; do
+      for when in holding home barrier waiting; do
+        started=$SECONDS
+        run "$WEFT" run -n 3 --fabric $fabric --protocol $protocol "$MEMORY_PROBE" die $when
+        expect_status 137
+        grep -qE '^weft: node 1 .* was killed by signal 9 \(Killed\); the job was ended$' err || fail "node 1 is not named"
+        [ $((SECONDS - started)) -le 5 ] || fail "it took $((SECONDS - started)) s with $protocol on $fabric, $when"
+      done
+    done
+  done
+}
+
 an_unknown_protocol_is_refused() {
   run "$WEFT" run -n 2 --protocol none "$MEMORY_PROBE"
   [ "$status" != 0 ] || fail "expected an exit status that is not 0"

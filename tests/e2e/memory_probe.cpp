@@ -1,10 +1,14 @@
 // A node that uses shared memory in the ways that the end-to-end tests ask for.
 #include <weft/weft.h>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <thread>
 #include <string>
 #include <vector>
 
@@ -168,6 +172,34 @@ void reuse(weft::job& job) {
   }
 }
 
+// Node 1 is killed at the worst moment; the others must end by themselves, each with a sentence that names it.
+void die(weft::job& job, const std::string& when) {
+  auto& m = weft::make<weft::mutex>();
+  auto a = weft::make_array<int>(100'000, weft::placement::on(1));
+  if (job.self() == 1) {
+    for (int& v : a) v = 1;
+    if (when == "holding") m.lock();
+  }
+  weft::barrier();
+  if (job.self() == 1) {
+    if (when == "waiting")
+      std::thread([] { ::usleep(200'000), ::kill(::getpid(), SIGKILL); }).detach();
+    else
+      ::usleep(200'000), ::kill(::getpid(), SIGKILL);
+  }
+  if (when == "holding") m.lock();
+  if (when == "home")
+    for (int round = 0;; ++round) {  // its pages are asked for until it is gone
+      long sum = 0;
+      for (int v : a) sum += v;
+      check(sum == 100'000, "a sum of a dead node's pages that is wrong");
+      std::scoped_lock lock(m);
+      a[static_cast<std::size_t>(round) * 7919 % a.size()] = 1;
+    }
+  weft::barrier();
+  ::pause();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -182,6 +214,7 @@ int main(int argc, char** argv) {
   if (all || what == "conditions") conditions(job, 10);
   if (all || what == "threads") threads(job, 4);
   if (all || what == "reuse") reuse(job);
+  if (what == "die") die(job, argv[2]);
   weft::barrier();
   if (job.self() == 0) std::printf("%s: right on %u nodes\n", what.c_str(), job.nodes());
 }
