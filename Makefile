@@ -2,12 +2,11 @@
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug asan tsan demo test test-sanitizers soak install clean
+.PHONY: help setup build debug asan tsan demo test soak install clean
 
 help:
 	@echo 'make demo     install what is missing, build, and run a job of four nodes on this machine'
 	@echo 'make test     the same set-up, then all tests'
-	@echo 'make test-sanitizers   the tests of the layers under AddressSanitizer, UBSan and ThreadSanitizer'
 	@echo 'make build    the release build: build/bin/weft'
 	@echo 'make debug    build/debug;  make asan: build/asan;  make tsan: build/tsan'
 	@echo 'make soak     the deterministic tests for SOAK_MINUTES (60) minutes on all cores'
@@ -27,12 +26,10 @@ debug asan tsan: setup
 demo: build
 	@build/bin/weft run -n 4 build/bin/tour
 
-test: build
-	@scripts/run-tests build
-
-# The part of the tests that is about memory and threads once more, under the sanitizers; see tests/CMakeLists.txt.
-test-sanitizers: asan tsan
-	@scripts/run-tests build/asan build/tsan
+# The part of the tests that is about memory and threads runs under the sanitizers first (tests/CMakeLists.txt says which), then all of
+# them in the release build.
+test: build asan tsan
+	@scripts/run-tests build/asan build/tsan build
 
 soak: build
 	@scripts/soak $${SOAK_MINUTES:-60}
