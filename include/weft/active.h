@@ -1,5 +1,5 @@
-// Active messages after JAM (StarT-JR, section 4), typed: a call names a function of another node and carries its arguments; there it
-// runs at once, on the thread that drives the port, and may answer.
+// Active messages after JAM (StarT-JR, section 4), typed: a call names a function of another node and carries its arguments; there
+// it runs at once, on the thread that drives the port, and may answer.
 //
 //   weft::active::station station(job);
 //   weft::active::function<void(int, double)> answer(station, "answer", [&](const weft::active::caller&, int i, double x) { ... });
@@ -14,11 +14,12 @@
 // Arguments are trivially copyable and take together at most 20 words of 8 bytes, checked when compiled; a last argument of type
 // weft::bytes is a payload of up to most_payload bytes, valid until the function returns.
 //
-// Lanes. operator() calls on the request lane; reply() on the reply lane, which moves whatever the request lane does. A function that
-// runs may update, enqueue and reply, to anybody; whatever would wait, a call on the request lane included, gives errc::would_block.
+// Lanes. operator() calls on the request lane; reply() on the reply lane, which moves whatever the request lane does. A function
+// that runs may update, enqueue and reply, to anybody; whatever would wait, a call on the request lane included, gives
+// errc::would_block.
 //
-// Names. A function's handler number follows from its name, the same on every node without asking. Two names with one number, or nodes
-// that disagree about a function's arguments, are found when registering or opening, and thrown as weft::error.
+// Names. A function's handler number follows from its name, the same on every node without asking. Two names with one number, or
+// nodes that disagree about a function's arguments, are found when registering or opening, and thrown as weft::error.
 //
 // Threads. Any thread may call. Functions run one at a time on a node. A function object stays where it is until the job ends.
 #pragma once
@@ -89,7 +90,9 @@ class station {
 
 namespace detail {
 
-constexpr std::size_t words_for(std::size_t size) { return (size + sizeof(word) - 1) / sizeof(word); }
+constexpr std::size_t words_for(std::size_t size) {
+  return (size + sizeof(word) - 1) / sizeof(word);
+}
 
 // How the arguments A... lie in a message: their first words, how many words in all, and whether the last is a payload.
 template <typename... A>
@@ -136,16 +139,19 @@ template <typename... A>
 class function<void(A...)> {
   using layout = detail::layout<A...>;
   static_assert(layout::words <= most_words, "an active message carries at most 20 words of arguments; use a payload for more");
-  static_assert([]<std::size_t... I>(std::index_sequence<I...>) { return (layout::template fine<I> && ...); }(std::index_sequence_for<A...>{}),
-                "arguments of an active message are trivially copyable and no pointers; a payload (weft::bytes) comes last");
+  static_assert(
+      []<std::size_t... I>(std::index_sequence<I...>) {
+        return (layout::template fine<I> && ...);
+      }(std::index_sequence_for<A...>{}),
+      "arguments of an active message are trivially copyable and no pointers; a payload (weft::bytes) comes last");
 
  public:
   // Registers `run` under `name`. Throws weft::error.
   template <typename F>
-    requires std::is_invocable_v<F&, const caller&, A...>
-  function(station& at, std::string_view name, F run) : port_(at.port()) {
+  requires std::is_invocable_v<F&, const caller&, A...> function(station& at, std::string_view name, F run) : port_(at.port()) {
     id_ = at.add(name, detail::signature<A...>(), [&at, run = std::move(run)](const message& m) mutable {
-      if (m.words.size() != layout::words) [[unlikely]] return at.drop_malformed();
+      if (m.words.size() != layout::words) [[unlikely]]
+        return at.drop_malformed();
       call(run, m, std::index_sequence_for<A...>{});
     });
   }
@@ -158,7 +164,10 @@ class function<void(A...)> {
   status send(node_id node, lane l, const A&... arguments) const {
     std::array<word, layout::words> words;
     bytes payload;
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (pack<I>(words, payload, arguments), ...); }(std::index_sequence_for<A...>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (pack<I>(words, payload, arguments), ...);
+    }
+    (std::index_sequence_for<A...>{});
     return port_.send(node, l, id_, words, payload);
   }
 
@@ -193,7 +202,8 @@ class function<void(A...)> {
   handler_id id_ = 0;
 };
 
-// --- bulk transfers -----------------------------------------------------------------------------------------------------------------
+// --- bulk transfers
+// -----------------------------------------------------------------------------------------------------------------
 
 // Where a segment is. Plain data: it may be an argument of a call.
 struct segment_address {

@@ -1,5 +1,5 @@
-// Synchronisation where all participants share memory in hardware: the threads of one process (weft/threads_only.h) and the nodes of one
-// host under `direct`. The objects are words; the processor's own atomic operations do the rest.
+// Synchronisation where all participants share memory in hardware: the threads of one process (weft/threads_only.h) and the nodes
+// of one host under `direct`. The objects are words; the processor's own atomic operations do the rest.
 //
 // What is left to the derived class: memory, and where the words of an object are that does not lie in shared memory.
 #pragma once
@@ -30,7 +30,8 @@ class hardware_space : public space {
     if (o.sleepers.load() != 0) detail::wake_all(o.state);
   }
 
-  bool lock_shared(sync_object& m, duration limit) override {
+  bool lock(sync_object& m, bool writing, duration limit) override {
+    if (writing) return lock(m, limit);
     auto& o = object(m);
     return detail::wait_until(o.state, o.sleepers, limit, [&] {
       std::uint64_t readers = o.state.load(std::memory_order_relaxed);
@@ -38,7 +39,8 @@ class hardware_space : public space {
              o.state.compare_exchange_strong(readers, readers + 1, std::memory_order_acquire, std::memory_order_relaxed);
     });
   }
-  void unlock_shared(sync_object& m) override {
+  void unlock(sync_object& m, bool writing) override {
+    if (writing) return unlock(m);
     auto& o = object(m);
     if (o.state.fetch_sub(1) == 1 && o.sleepers.load() != 0) detail::wake_all(o.state);
   }
@@ -65,7 +67,8 @@ class hardware_space : public space {
     auto& o = object(condition);
     const auto seen = o.state.load();
     unlock(mutex);
-    const bool notified = detail::wait_until(o.state, o.sleepers, limit, [&] { return o.state.load(std::memory_order_acquire) != seen; });
+    const bool notified =
+        detail::wait_until(o.state, o.sleepers, limit, [&] { return o.state.load(std::memory_order_acquire) != seen; });
     lock(mutex, for_ever);
     return notified;
   }

@@ -1,7 +1,7 @@
 // A barrier of threads that share memory in hardware: the threads of a team, and the nodes of one host under `direct`.
 //
-// Central, with a generation: the last to arrive does what there is to do and starts the next generation. Waiting spins for a while and
-// then sleeps on the generation. Plain data without pointers, so it may lie in memory that processes share.
+// Central, with a generation: the last to arrive does what there is to do and starts the next generation. Waiting spins for a while
+// and then sleeps on the generation. Plain data without pointers, so it may lie in memory that processes share.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,8 @@ class local_barrier {
  public:
   explicit local_barrier(std::uint32_t participants = 1) noexcept : participants_(participants) {}
 
-  // Waits until all have arrived. The last one calls `last` before it lets the others go. Throws when somebody abandoned the barrier.
+  // Waits until all have arrived. The last one calls `last` before it lets the others go. Throws when somebody abandoned the
+  // barrier.
   template <typename Last>
   void arrive_and_wait(Last&& last) {
     // Read before arriving: afterwards the generation may change at any time.

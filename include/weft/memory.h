@@ -5,8 +5,8 @@
 //   std::vector<int, weft::allocator<int>> list;                     // a standard container whose elements are shared
 //   auto buffer = weft::allocate(bytes);  weft::free(buffer);        // by one node, for everybody who gets the pointer
 //
-// Memory is coherent for programs without data races: what a node wrote before it unlocks a mutex, arrives at a barrier or sets a flag
-// is seen by whoever locks, leaves or waits afterwards. docs/memory-model.md says it exactly.
+// Memory is coherent for programs without data races: what a node wrote before it unlocks a mutex, arrives at a barrier or sets a
+// flag is seen by whoever locks, leaves or waits afterwards. docs/memory-model.md says it exactly.
 //
 // Any thread may allocate and free. Calls that all nodes make ("together") are made by one thread of each node, in the same order.
 #pragma once
@@ -28,10 +28,14 @@ inline constexpr std::size_t page_size = 4096;
 inline void* allocate(std::size_t size, std::size_t alignment = alignof(std::max_align_t), placement where = {}) {
   return space::here().allocate(size, alignment, where);
 }
-inline void free(void* p) { space::here().release(p); }
+inline void free(void* p) {
+  space::here().release(p);
+}
 
 // For system calls that weft does not know: makes the bytes present, for reading or for reading and writing.
-inline void touch(const void* p, std::size_t size, bool for_writing) { space::here().touch(p, size, for_writing); }
+inline void touch(const void* p, std::size_t size, bool for_writing) {
+  space::here().touch(p, size, for_writing);
+}
 
 // Together: `count` zeroed elements, from a page's start on, so that nodes that write different arrays share no page.
 template <typename T>
@@ -67,8 +71,8 @@ void destroy(T* object) {
   free(object);
 }
 
-// Puts standard containers into shared memory. The container object itself must lie there as well if other nodes use it: make it with
-// weft::make or weft::make_here.
+// Puts standard containers into shared memory. The container object itself must lie there as well if other nodes use it: make it
+// with weft::make or weft::make_here.
 template <typename T>
 struct allocator {
   using value_type = T;

@@ -1,7 +1,7 @@
 // Waiting on words that threads or processes of one host share: spin for a while, then sleep in the kernel.
 //
-// Nobody sleeps through a change. A waiter announces itself in `sleepers` before it looks one last time; whoever changes the word looks
-// at `sleepers` afterwards. Both are sequentially consistent, so one of them sees the other.
+// Nobody sleeps through a change. A waiter announces itself in `sleepers` before it looks one last time; whoever changes the word
+// looks at `sleepers` afterwards. Both are sequentially consistent, so one of them sees the other.
 #pragma once
 
 #include <algorithm>

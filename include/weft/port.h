@@ -43,8 +43,12 @@ enum class lane : std::uint8_t { request, reply };
 inline constexpr std::size_t lanes = 2;
 
 enum class rights : std::uint32_t { none = 0, read = 1, write = 2, atomic = 4, notify = 8, all = 15 };
-constexpr rights operator|(rights a, rights b) { return rights(std::uint32_t(a) | std::uint32_t(b)); }
-constexpr bool allows(rights have, rights need) { return (std::uint32_t(have) & std::uint32_t(need)) == std::uint32_t(need); }
+constexpr rights operator|(rights a, rights b) {
+  return rights(std::uint32_t(a) | std::uint32_t(b));
+}
+constexpr bool allows(rights have, rights need) {
+  return (std::uint32_t(have) & std::uint32_t(need)) == std::uint32_t(need);
+}
 
 // Memory that a node exposes. `file` is a memfd that backs it: fabrics on one host hand it to the peers, so that their stores
 // arrive without a copy. Memory from port::allocate always qualifies for every fabric.
@@ -106,8 +110,8 @@ using handler = std::function<void(const message&)>;
 inline constexpr handler_id first_user_handler = 64;
 inline constexpr std::size_t most_handlers = 4096;
 
-inline constexpr std::size_t most_words = 20;            // as many as a JAM call carries
-inline constexpr std::size_t most_payload = 64 * 1024;   // of one message; put and get take any size
+inline constexpr std::size_t most_words = 20;           // as many as a JAM call carries
+inline constexpr std::size_t most_payload = 64 * 1024;  // of one message; put and get take any size
 
 // A get that is under way.
 struct transfer {
@@ -129,22 +133,21 @@ struct port_statistics {
   std::uint64_t enqueues = 0;
   std::uint64_t sends = 0, send_bytes = 0;
   std::uint64_t fences = 0;
-  std::uint64_t handled = 0;         // messages that this node's handlers were run for, weft's own included
-  std::uint64_t waits = 0;           // times that a thread waited at all
-  std::uint64_t sleeps = 0;          // times that a wait went as far as to sleep
-  std::uint64_t system_calls = 0;    // that the port made to move data
+  std::uint64_t handled = 0;       // messages that this node's handlers were run for, weft's own included
+  std::uint64_t waits = 0;         // times that a thread waited at all
+  std::uint64_t sleeps = 0;        // times that a wait went as far as to sleep
+  std::uint64_t system_calls = 0;  // that the port made to move data
   std::uint64_t datagrams_out = 0, datagrams_in = 0;
-  std::uint64_t retransmitted = 0;   // datagrams sent again
-  std::uint64_t duplicates = 0;      // datagrams that had already arrived
-  std::uint64_t rejected = 0;        // datagrams without a valid tag of this job, dropped unread
+  std::uint64_t retransmitted = 0;  // datagrams sent again
+  std::uint64_t duplicates = 0;     // datagrams that had already arrived
+  std::uint64_t rejected = 0;       // datagrams without a valid tag of this job, dropped unread
 };
 
 // A predicate that does not own what it refers to: for waits, where the caller's frame outlives the call.
 class condition {
  public:
   template <typename F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, condition>)
-  condition(F&& f)  // NOLINT: converts on purpose
+  requires(!std::is_same_v<std::remove_cvref_t<F>, condition>) condition(F&& f)  // NOLINT: converts on purpose
       : object_(const_cast<void*>(static_cast<const void*>(&f))),
         call_([](void* o) -> bool { return (*static_cast<std::remove_reference_t<F>*>(o))(); }) {}
   bool operator()() const { return call_(object_); }
@@ -228,11 +231,13 @@ class port {
   virtual void on(handler_id id, handler h) = 0;
 
   virtual status send(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload = {}) = 0;
-  virtual status multicast_send(std::span<const node_id> to, lane l, handler_id id, std::span<const word> words, bytes payload = {}) = 0;
+  virtual status multicast_send(std::span<const node_id> to, lane l, handler_id id, std::span<const word> words,
+                                bytes payload = {}) = 0;
 
   // --- waiting ------------------------------------------------------------------------------------------------------------------
 
-  // Drives the port until `until` holds. It is evaluated again after everything that arrives here and after every nudge. Fails with
+  // Drives the port until `until` holds. It is evaluated again after everything that arrives here and after every nudge, and maybe
+  // once more after it has held, so one that takes something remembers that it has. Fails with
   // timed_out after `limit`; a failed node does not end it, because only the caller knows whom it waits for.
   virtual status wait(condition until, duration limit) = 0;
 

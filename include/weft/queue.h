@@ -1,5 +1,5 @@
-// Queues of words after Telegraphos's remote enqueue: any node appends a word to a queue in another node's memory, without a round trip
-// and without agreement with other senders.
+// Queues of words after Telegraphos's remote enqueue: any node appends a word to a queue in another node's memory, without a round
+// trip and without agreement with other senders.
 //
 //   weft::vmmc vmmc(job);
 //   auto inbox = weft::make_queue(vmmc, "inbox").or_throw();                       // on the consumer
@@ -12,12 +12,12 @@
 // Order. Words of one sender come out in the order sent, and each after that sender's earlier puts to the node have been performed.
 // Nothing is said about the order of different senders.
 //
-// Bound. enqueue never waits for the consumer and never fails for want of room: the queue grows by linking buffers, up to the bound that
-// it was made with. At the bound the network stops taking requests for the consumer, as in the paper's section 4.1; the consumer's next
-// dequeue says so (errc::too_large, once), and no word is lost.
+// Bound. enqueue never waits for the consumer and never fails for want of room: the queue grows by linking buffers, up to the bound
+// that it was made with. At the bound the network stops taking requests for the consumer, as in the paper's section 4.1; the
+// consumer's next dequeue says so (errc::too_large, once), and no word is lost.
 //
-// Threads. Any thread may enqueue, also from a handler; several threads may dequeue, each word goes to one of them. Dequeueing is done in
-// user space.
+// Threads. Any thread may enqueue, also from a handler; several threads may dequeue, each word goes to one of them. Dequeueing is
+// done in user space.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,8 @@
-// space: what stands behind weft::make_array, weft::mutex and weft::barrier. Programs use those; this is the seam at which the runtime,
-// the variant with plain threads and the simulator take their places.
+// space: what stands behind weft::make_array, weft::mutex and weft::barrier. Programs use those; this is the seam at which the
+// runtime, the variant with plain threads and the simulator take their places.
 //
-// A space is the shared memory of one job as one node sees it: allocation, and synchronisation that makes writes visible. Every node of
-// a program has its own, reached through here().
+// A space is the shared memory of one job as one node sees it: allocation, and synchronisation that makes writes visible. Every
+// node of a program has its own, reached through here().
 #pragma once
 
 #include <atomic>
@@ -62,16 +62,20 @@ class space {
   // --- synchronisation ----------------------------------------------------------------------------------------------------------
 
   // Gives a new object its number. One in shared memory is an object of its own; those elsewhere are numbered in the order of their
-  // construction, so that the k-th one of every node is the same object.
-  virtual void name(sync_object& o) = 0;
+  // construction, so that the k-th one of every node is the same object; they may be older than the job.
+  static void adopt(sync_object& o);
+  static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 63;  // in the number of an object outside the shared memory
+  virtual void name(sync_object& o) = 0;                              // of one in shared memory
 
   virtual bool lock(sync_object& m, duration limit) = 0;  // false: not within the limit
   virtual void unlock(sync_object& m) = 0;
-  virtual bool lock_shared(sync_object& m, duration limit) = 0;
-  virtual void unlock_shared(sync_object& m) = 0;
 
-  // A word that only grows or is set: flags and counters. What was written before an add or a store is visible after a wait or an add
-  // that sees its value.
+  // Of a shared mutex: by one writer or by any number of readers.
+  virtual bool lock(sync_object& m, bool writing, duration limit) = 0;
+  virtual void unlock(sync_object& m, bool writing) = 0;
+
+  // A word that only grows or is set: flags and counters. What was written before an add or a store is visible after a wait or an
+  // add that sees its value.
   virtual std::uint64_t add(sync_object& w, std::uint64_t amount) = 0;  // the value before
   virtual void store(sync_object& w, std::uint64_t value) = 0;
   virtual std::uint64_t load(sync_object& w) = 0;
@@ -85,14 +89,15 @@ class space {
   // `participants` threads, of whichever nodes.
   virtual void barrier(sync_object& b, std::uint32_t participants) = 0;
 
-  // All nodes: a barrier that also gives everybody everybody's bytes, by node. At most most_gathered bytes each, all the same number.
+  // All nodes: a barrier that also gives everybody everybody's bytes, by node. At most most_gathered bytes each, all the same
+  // number.
   virtual void gather(bytes mine, mutable_bytes all) = 0;
   static constexpr std::size_t most_gathered = 1024;
 
   // The program's initialisation ends here, instead of at the first barrier: pages get their homes by first touch from now on.
   virtual void initialised() = 0;
 
-  // This thread's. There is one while a weft::job lives.
+  // This node's. There is one while a weft::job lives.
   static space& here();
 
  protected:

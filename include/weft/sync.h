@@ -1,7 +1,7 @@
 // Synchronisation, in the standard library's shapes: std::scoped_lock works on a weft::mutex.
 //
-// An object in shared memory, made by one node and used by all, is one object. An object elsewhere (a global, or on main's stack) is the
-// same one on every node if all nodes construct theirs in the same order, as a program's globals are.
+// An object in shared memory, made by one node and used by all, is one object. An object elsewhere (a global, or on main's stack)
+// is the same one on every node if all nodes construct theirs in the same order, as a program's globals are.
 //
 // Every operation that waits is ended by the failure of a node that it depends on: weft::error says which. `weft run --stall-after`
 // and SIGUSR1 tell which node waits where for what.
@@ -20,7 +20,7 @@ namespace weft {
 // Mutual exclusion; what one holder wrote is visible to the next. Not recursive; unlocked by the thread that locked it.
 class mutex {
  public:
-  mutex() { space::here().name(object_); }
+  mutex() { space::adopt(object_); }
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
 
@@ -40,16 +40,16 @@ class mutex {
 // One writer, or any number of readers.
 class shared_mutex {
  public:
-  shared_mutex() { space::here().name(object_); }
+  shared_mutex() { space::adopt(object_); }
   shared_mutex(const shared_mutex&) = delete;
   shared_mutex& operator=(const shared_mutex&) = delete;
 
-  void lock() { space::here().lock(object_, space::for_ever); }
-  bool try_lock() { return space::here().lock(object_, space::duration::zero()); }
-  void unlock() { space::here().unlock(object_); }
-  void lock_shared() { space::here().lock_shared(object_, space::for_ever); }
-  bool try_lock_shared() { return space::here().lock_shared(object_, space::duration::zero()); }
-  void unlock_shared() { space::here().unlock_shared(object_); }
+  void lock() { space::here().lock(object_, true, space::for_ever); }
+  bool try_lock() { return space::here().lock(object_, true, space::duration::zero()); }
+  void unlock() { space::here().unlock(object_, true); }
+  void lock_shared() { space::here().lock(object_, false, space::for_ever); }
+  bool try_lock_shared() { return space::here().lock(object_, false, space::duration::zero()); }
+  void unlock_shared() { space::here().unlock(object_, false); }
 
  private:
   sync_object object_;
@@ -57,7 +57,7 @@ class shared_mutex {
 
 class condition_variable {
  public:
-  condition_variable() { space::here().name(object_); }
+  condition_variable() { space::adopt(object_); }
   condition_variable(const condition_variable&) = delete;
   condition_variable& operator=(const condition_variable&) = delete;
 
@@ -81,7 +81,7 @@ class condition_variable {
 // Counts events; waiting for a count sees what was written before the additions that made it.
 class counter {
  public:
-  counter() { space::here().name(object_); }
+  counter() { space::adopt(object_); }
   counter(const counter&) = delete;
   counter& operator=(const counter&) = delete;
 
@@ -97,7 +97,7 @@ class counter {
 // For pipelines: one node sets, others wait.
 class flag {
  public:
-  flag() { space::here().name(object_); }
+  flag() { space::adopt(object_); }
   flag(const flag&) = delete;
   flag& operator=(const flag&) = delete;
 
@@ -111,12 +111,14 @@ class flag {
 };
 
 // All nodes meet; one thread of each calls.
-inline void barrier() { space::here().barrier(); }
+inline void barrier() {
+  space::here().barrier();
+}
 
 // A barrier for `participants` threads, of whichever nodes.
 class group_barrier {
  public:
-  explicit group_barrier(std::uint32_t participants) : participants_(participants) { space::here().name(object_); }
+  explicit group_barrier(std::uint32_t participants) : participants_(participants) { space::adopt(object_); }
   group_barrier(const group_barrier&) = delete;
   group_barrier& operator=(const group_barrier&) = delete;
 
@@ -144,6 +146,8 @@ T sum(const T& mine) {
 }
 
 // Ends the program's initialisation for the placement of pages, if the first barrier is not the place for it.
-inline void initialised() { space::here().initialised(); }
+inline void initialised() {
+  space::here().initialised();
+}
 
 }  // namespace weft

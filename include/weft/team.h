@@ -9,8 +9,8 @@
 //     }
 //   });
 //
-// The same source is a threaded program when it is compiled with -DWEFT_THREADS_ONLY (weft/threads_only.h): one process, plain memory,
-// the same algorithms for barriers and locks.
+// The same source is a threaded program when it is compiled with -DWEFT_THREADS_ONLY (weft/threads_only.h): one process, plain
+// memory, the same algorithms for barriers and locks.
 #pragma once
 
 #include <atomic>
@@ -71,8 +71,8 @@ class team {
   std::uint32_t threads() const noexcept { return threads_; }
   std::uint32_t workers() const noexcept { return threads_ * space::here().nodes(); }
 
-  // Runs `work` on every worker; the calling thread is the first of them. Returns when this node's workers have returned, which says
-  // nothing of the others'. The first exception of a worker is thrown again here.
+  // Runs `work` on every worker; the calling thread is the first of them. Returns when this node's workers have returned, which
+  // says nothing of the others'. The first exception of a worker is thrown again here.
   template <typename Work>
   void run(Work&& work) {
     std::exception_ptr failure;
@@ -98,9 +98,9 @@ class team {
   friend class worker;
 
   const std::uint32_t threads_;
-  local_barrier meeting_;                              // of this node's threads
-  std::vector<std::vector<std::byte>> gathered_;       // by thread: what it gives to a reduction; written before they meet
-  std::vector<std::byte> everybody_;                   // by worker; written by the last thread to arrive
+  local_barrier meeting_;                         // of this node's threads
+  std::vector<std::vector<std::byte>> gathered_;  // by thread: what it gives to a reduction; written before they meet
+  std::vector<std::byte> everybody_;              // by worker; written by the last thread to arrive
 };
 
 inline worker::worker(team& of, std::uint32_t thread) noexcept

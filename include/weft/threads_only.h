@@ -1,6 +1,6 @@
 // A weft program as a plain threaded program: compile it with -DWEFT_THREADS_ONLY and link nothing. One process, memory from the C
-// library, teams of std::thread, and the same barriers and locks as weft uses between the nodes of one host. For measuring what weft
-// costs, and for debugging with the tools that know threads.
+// library, teams of std::thread, and the same barriers and locks as weft uses between the nodes of one host. For measuring what
+// weft costs, and for debugging with the tools that know threads.
 #pragma once
 
 #include <cstdlib>
@@ -26,7 +26,9 @@ class threads_only_space final : public hardware_space {
     std::memset(p, 0, whole);
     return p;
   }
-  void* allocate_together(std::size_t size, std::size_t alignment, placement where) override { return allocate(size, alignment, where); }
+  void* allocate_together(std::size_t size, std::size_t alignment, placement where) override {
+    return allocate(size, alignment, where);
+  }
   void release(void* p) override { std::free(p); }
   bool owns(const void*) const noexcept override { return true; }
   void touch(const void*, std::size_t, bool) override {}
@@ -45,6 +47,8 @@ inline space& space::here() {
   static threads_only_space only;
   return only;
 }
+
+inline void space::adopt(sync_object&) {}
 
 class job {
  public:

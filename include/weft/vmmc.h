@@ -14,14 +14,15 @@
 // Order. Operations through an import are those of the port (weft/port.h) and keep its order: to one node, in the order issued.
 // Automatic updates are ordered with deliberate ones as follows.
 //   - A deliberate update, then a store into bound memory: the store arrives later. Always.
-//   - A store into bound memory, then a deliberate update: in order where the binding is `mapped`; elsewhere only with flush() of the
+//   - A store into bound memory, then a deliberate update: in order where the binding is `mapped`; elsewhere only with flush() of
+//   the
 //     binding, or a fence, between them.
 //   - fence() is after both: it flushes this node's bindings to that node first.
 // A notification is run after the update that it came with has been performed, and after everything before that.
 //
-// Protection. Every importing node gets a capability of its own, and only if the export allows that node; the exporter's port checks
-// capability, rights and bounds of each access. What is refused writes nothing. Some refusals are found before the call returns, the
-// others are reported by the next fence to that node.
+// Protection. Every importing node gets a capability of its own, and only if the export allows that node; the exporter's port
+// checks capability, rights and bounds of each access. What is refused writes nothing. Some refusals are found before the call
+// returns, the others are reported by the next fence to that node.
 //
 // Threads. Any thread may call anything on a vmmc, an exported and an imported. A binding and an update_queue say their own rules.
 // Handlers of the port may update, and nothing else here that waits: such calls give errc::would_block.
@@ -68,7 +69,8 @@ class group_state;
 class access_counters;
 }  // namespace communication
 
-// --- exporting ----------------------------------------------------------------------------------------------------------------------
+// --- exporting
+// ----------------------------------------------------------------------------------------------------------------------
 
 // What a notification says: a deliberate update of `size` bytes at `offset` by `source`, with a word of the sender's choice.
 struct notification {
@@ -82,8 +84,8 @@ using notification_handler = std::function<void(const notification&)>;
 
 struct export_options {
   rights allowed = rights::all;
-  std::vector<node_id> nodes = {};             // who may import it; nobody named: everybody
-  notification_handler on_notification = {};   // without one, updates with a notification are refused
+  std::vector<node_id> nodes = {};            // who may import it; nobody named: everybody
+  notification_handler on_notification = {};  // without one, updates with a notification are refused
 };
 
 // Memory that this node has exported. Ends the export when it goes.
@@ -109,10 +111,11 @@ class exported {
   std::shared_ptr<communication::export_record> record_;
 };
 
-// --- importing ----------------------------------------------------------------------------------------------------------------------
+// --- importing
+// ----------------------------------------------------------------------------------------------------------------------
 
 struct import_options {
-  rights need = rights::none;                       // refuse the import if the export does not grant these
+  rights need = rights::none;                                 // refuse the import if the export does not grant these
   std::chrono::nanoseconds limit = std::chrono::seconds(10);  // how long to wait for the export
 };
 
@@ -134,14 +137,13 @@ class imported {
   // Deliberate update: any bytes to any place in the buffer. Returns when the source may be reused.
   status update(std::uint64_t offset, bytes source) const {
     auto outcome = port_->put(node_, window_, offset, source);
-    if (counting_->load(std::memory_order_relaxed)) [[unlikely]] count(offset, source.size());  // relaxed: a hint
+    if (counting_->load(std::memory_order_relaxed)) [[unlikely]]
+      count(offset, source.size());  // relaxed: a hint
     return outcome;
   }
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  status update_value(std::uint64_t offset, const T& value) const {
-    return update(offset, std::as_bytes(std::span<const T, 1>(&value, 1)));
-  }
+  requires std::is_trivially_copyable_v<T> status update_value(std::uint64_t offset, const T& value)
+  const { return update(offset, std::as_bytes(std::span<const T, 1>(&value, 1))); }
 
   // Gathers: the pieces arrive one behind the other. Scatters: each run goes to its own place.
   status update_gathered(std::uint64_t offset, std::span<const bytes> pieces) const;
@@ -160,27 +162,36 @@ class imported {
   }
   result<transfer> start_fetch(std::uint64_t offset, mutable_bytes into) const {
     auto started = port_->start_get(node_, window_, offset, into);
-    if (counting_->load(std::memory_order_relaxed)) [[unlikely]] count(offset, into.size());
+    if (counting_->load(std::memory_order_relaxed)) [[unlikely]]
+      count(offset, into.size());
     return started;
   }
   bool done(const transfer& t) const { return port_->done(t); }
   status finish(const transfer& t) const { return port_->finish(t); }
 
   // On the aligned word at `offset`. They return what it held before.
-  result<word> fetch_add(std::uint64_t offset, word operand) const { return counted(offset, port_->fetch_add(node_, window_, offset, operand)); }
-  result<word> swap(std::uint64_t offset, word desired) const { return counted(offset, port_->swap(node_, window_, offset, desired)); }
+  result<word> fetch_add(std::uint64_t offset, word operand) const {
+    return counted(offset, port_->fetch_add(node_, window_, offset, operand));
+  }
+  result<word> swap(std::uint64_t offset, word desired) const {
+    return counted(offset, port_->swap(node_, window_, offset, desired));
+  }
   result<word> compare_swap(std::uint64_t offset, word expected, word desired) const {
     return counted(offset, port_->compare_swap(node_, window_, offset, expected, desired));
   }
-  result<word> fetch_and(std::uint64_t offset, word operand) const { return counted(offset, port_->fetch_and(node_, window_, offset, operand)); }
-  result<word> fetch_or(std::uint64_t offset, word operand) const { return counted(offset, port_->fetch_or(node_, window_, offset, operand)); }
+  result<word> fetch_and(std::uint64_t offset, word operand) const {
+    return counted(offset, port_->fetch_and(node_, window_, offset, operand));
+  }
+  result<word> fetch_or(std::uint64_t offset, word operand) const {
+    return counted(offset, port_->fetch_or(node_, window_, offset, operand));
+  }
 
   // Everything that this node did to that node before, automatic updates included, has been performed there; or what was refused.
   status fence() const;
 
-  // Telegraphos's access counters: every operation through this import takes one from the counter of each 4 KiB page that it touches;
-  // whoever takes the last one runs `at_zero`. A counter at zero stays there until it is armed again. Loads and stores through a
-  // mapping are not counted. The callback is the same for all pages; giving another one replaces it and disarms all.
+  // Telegraphos's access counters: every operation through this import takes one from the counter of each 4 KiB page that it
+  // touches; whoever takes the last one runs `at_zero`. A counter at zero stays there until it is armed again. Loads and stores
+  // through a mapping are not counted. The callback is the same for all pages; giving another one replaces it and disarms all.
   void on_access_zero(access_callback at_zero) const;
   status arm_access_counter(std::uint64_t page, std::uint32_t accesses) const;
   std::uint32_t accesses_left(std::uint64_t page) const;
@@ -190,7 +201,8 @@ class imported {
   imported(std::shared_ptr<communication::proxy> p);
   void count(std::uint64_t offset, std::size_t size) const;
   result<word> counted(std::uint64_t offset, result<word> outcome) const {
-    if (counting_->load(std::memory_order_relaxed)) [[unlikely]] count(offset, sizeof(word));
+    if (counting_->load(std::memory_order_relaxed)) [[unlikely]]
+      count(offset, sizeof(word));
     return outcome;
   }
 
@@ -201,11 +213,12 @@ class imported {
   std::shared_ptr<communication::proxy> proxy_;
 };
 
-// --- asynchronous updates -----------------------------------------------------------------------------------------------------------
+// --- asynchronous updates
+// -----------------------------------------------------------------------------------------------------------
 
 // Deliberate updates that are handed over and performed by a thread of the queue's own, in order (SHRIMP 4.5.3). A source stays
-// unchanged until finish(). At most `depth` wait at a time; start() waits for room beyond that. Updates in the queue are not ordered
-// with what else this node does until finish() has returned. One thread at a time uses it.
+// unchanged until finish(). At most `depth` wait at a time; start() waits for room beyond that. Updates in the queue are not
+// ordered with what else this node does until finish() has returned. One thread at a time uses it.
 class update_queue {
  public:
   explicit update_queue(std::size_t depth = 8);
@@ -222,7 +235,8 @@ class update_queue {
   std::unique_ptr<inside> inside_;
 };
 
-// --- automatic update ---------------------------------------------------------------------------------------------------------------
+// --- automatic update
+// ---------------------------------------------------------------------------------------------------------------
 
 enum class update_way : std::uint8_t {
   automatic,  // mapped where the fabric can, else tracked
@@ -248,9 +262,9 @@ struct binding_statistics {
 // Local memory bound to an import: what is stored there appears in the exporter's memory by itself.
 //
 // Write there, read elsewhere: what the memory holds before a node has stored into it is not said (mapped: what the exporter has
-// there; otherwise zeroes, or what `local` held). `tracked` sees words of 8 bytes: two nodes must not write into the same word, and a
-// store that changes nothing does not travel. `doubled` sees the program's own stores, to the byte, and not those of libraries that
-// were built without it (memcpy, memmove and memset are seen).
+// there; otherwise zeroes, or what `local` held). `tracked` sees words of 8 bytes: two nodes must not write into the same word, and
+// a store that changes nothing does not travel. `doubled` sees the program's own stores, to the byte, and not those of libraries
+// that were built without it (memcpy, memmove and memset are seen).
 //
 // Unbinding flushes. Any thread may store; flush() may be called by any thread.
 class binding {
@@ -264,8 +278,8 @@ class binding {
   update_way way() const noexcept;
   explicit operator bool() const noexcept { return bound_ != nullptr; }
 
-  // Everything stored before, by this thread or by one that synchronised with it, is on its way: ordered before what this node issues
-  // next to that node. Reports what went wrong in the background.
+  // Everything stored before, by this thread or by one that synchronised with it, is on its way: ordered before what this node
+  // issues next to that node. Reports what went wrong in the background.
   status flush();
   status unbind();
   binding_statistics statistics() const;
@@ -276,7 +290,8 @@ class binding {
   std::shared_ptr<communication::bound_memory> bound_;
 };
 
-// --- multicast ----------------------------------------------------------------------------------------------------------------------
+// --- multicast
+// ----------------------------------------------------------------------------------------------------------------------
 
 // Memory of which every member has a copy. A write reaches all copies (eager update); writes of several members at the same time
 // leave every copy the same, because the group's owner, its first member, puts them into one order and sends them on.
@@ -300,7 +315,8 @@ class multicast_group {
   std::shared_ptr<communication::group_state> group_;
 };
 
-// --- the node's part ----------------------------------------------------------------------------------------------------------------
+// --- the node's part
+// ----------------------------------------------------------------------------------------------------------------
 
 class vmmc {
  public:

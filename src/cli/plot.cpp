@@ -52,7 +52,8 @@ std::string x_ticks(const axis& x, plot::counts what) {
   const double octaves = std::log2(x.most / x.least);
   const double step = octaves > 14 ? 8 : octaves > 8 ? 4 : 2;
   for (double v = x.least; v <= x.most * 1.001; v *= step)
-    all += straight(x.at(v), top, x.at(v), bottom, "#dddddd") + text_at(x.at(v), bottom + 18, "middle", 12, what == plot::counts::bytes ? size_text(v) : value_text(v));
+    all += straight(x.at(v), top, x.at(v), bottom, "#dddddd") +
+           text_at(x.at(v), bottom + 18, "middle", 12, what == plot::counts::bytes ? size_text(v) : value_text(v));
   return all;
 }
 

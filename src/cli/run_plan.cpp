@@ -127,6 +127,7 @@ status plan_options(const run_request& request, run_plan& plan) {
   const std::pair<const char*, const std::optional<std::string>&> given[] = {
       {"fabric", request.fabric},       {"impair", request.impair},     {"port", request.port},
       {"interface", request.interface}, {"provider", request.provider}, {"stall-after", request.stall_after},
+      {"protocol", request.protocol},   {"engine", request.engine},
   };
   for (const auto& [name, value] : given)
     if (value) plan.options[name] = *value;

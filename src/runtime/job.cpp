@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "runtime/bootstrap.h"
 #include "runtime/fabrics.h"
+#include "runtime/spaces.h"
 
 namespace weft {
 
@@ -71,6 +72,7 @@ std::string fabric_name_of(const runtime::identity& who) {
 struct job::state {
   std::unique_ptr<runtime::bootstrap> boot;
   std::unique_ptr<fabric::fabric> fabric;
+  std::unique_ptr<space> memory;
   int exceptions = std::uncaught_exceptions();
 
   ~state() { joined.store(nullptr); }
@@ -92,11 +94,17 @@ job::job() : state_(std::make_unique<state>()) {
   fabric.connect(cards).or_throw();
   boot.watch([&fabric](node_id node, const std::string& how) { fabric.mark_failed(node, how); });
   boot.exchange({}, start_limit).or_throw();  // nobody starts before all can be reached
+  const auto with_all = [&boot](bytes mine) { return boot.exchange(mine, start_limit).or_throw(); };
+  const runtime::space_choice choice{option(who, "protocol"), option(who, "engine"), who.hosts == 1};
+  state_->memory = runtime::make_space(fabric, choice, with_all).or_throw();
+  runtime::use_space(state_->memory.get());
 }
 
 job::~job() {
   if (std::uncaught_exceptions() == state_->exceptions) state_->boot->exchange({}, end_limit).failure().ignore();
+  runtime::use_space(nullptr);
   state_->fabric->close();
+  state_->memory.reset();
   state_->boot->leave().ignore();
 }
 

@@ -1,0 +1,91 @@
+#include "dsm/changes.h"
+
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+namespace weft::dsm {
+
+namespace {
+
+constexpr std::size_t word_bytes = 8;
+
+std::uint64_t load(const std::byte* from) {
+  std::uint64_t word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// The first offset from `from` on where the two differ, or agree, or `size`. Words first, then the byte in the word.
+std::size_t first_different(const std::byte* a, const std::byte* b, std::size_t from, std::size_t size) {
+  while (from % word_bytes != 0 && from < size) {
+    if (a[from] != b[from]) return from;
+    ++from;
+  }
+  constexpr std::size_t stride = 64;
+  while (from + stride <= size && std::memcmp(a + from, b + from, stride) == 0) from += stride;
+  for (; from < size; from += word_bytes)
+    if (const std::uint64_t x = load(a + from) ^ load(b + from)) return from + static_cast<std::size_t>(std::countr_zero(x)) / 8;
+  return size;
+}
+
+std::size_t first_equal(const std::byte* a, const std::byte* b, std::size_t from, std::size_t size) {
+  constexpr std::uint64_t low = 0x0101'0101'0101'0101u, high = 0x8080'8080'8080'8080u;
+  while (from % word_bytes != 0 && from < size) {
+    if (a[from] == b[from]) return from;
+    ++from;
+  }
+  for (; from < size; from += word_bytes) {
+    const std::uint64_t x = load(a + from) ^ load(b + from);
+    // A byte that is zero in x; the lowest such mark is exact.
+    if (const std::uint64_t equal = (x - low) & ~x & high) return from + static_cast<std::size_t>(std::countr_zero(equal)) / 8;
+  }
+  return size;
+}
+
+}  // namespace
+
+std::byte* changes::storage(std::size_t size) {
+  assert(size <= block_bytes);
+  if (block_ < blocks_.size() && used_ + size > block_bytes) {
+    ++block_;
+    used_ = 0;
+  }
+  if (block_ == blocks_.size()) blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(block_bytes));
+  std::byte* at = blocks_[block_].get() + used_;
+  used_ += size;
+  return at;
+}
+
+void changes::clear() noexcept {
+  runs_.clear();
+  bytes_ = block_ = used_ = 0;
+}
+
+void changes::add_run(std::uint64_t offset, bytes data) {
+  std::byte* copy = storage(data.size());
+  std::memcpy(copy, data.data(), data.size());
+  runs_.push_back({offset, {copy, data.size()}});
+  bytes_ += data.size();
+}
+
+bool changes::add(std::uint64_t offset, const std::byte* now, std::byte* before, std::size_t size) {
+  assert(size % word_bytes == 0);
+  std::size_t at = first_different(now, before, 0, size);
+  if (at == size) return false;
+  // The copy is what is compared and sent, and what the page is compared with the next time, so nothing falls between.
+  std::byte* copy = storage(size);
+  std::memcpy(copy, now, size);
+  const std::size_t had = runs_.size();
+  for (at = first_different(copy, before, 0, size); at < size; at = first_different(copy, before, at, size)) {
+    const std::size_t end = first_equal(copy, before, at, size);
+    runs_.push_back({offset + at, {copy + at, end - at}});
+    bytes_ += end - at;
+    std::memcpy(before + at, copy + at, end - at);
+    at = end;
+  }
+  if (runs_.size() == had) used_ -= size;  // what differed has been changed back meanwhile
+  return runs_.size() != had;
+}
+
+}  // namespace weft::dsm

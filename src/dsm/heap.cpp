@@ -1,0 +1,211 @@
+#include "dsm/heap.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/text.h"
+
+namespace weft::dsm {
+
+result<std::unique_ptr<heap>> heap::create(port& p, std::byte* base, page_id pages, homes* where, const exchange& with_all) {
+  std::unique_ptr<heap> h(new heap(p, base, pages, where));
+  struct card {
+    window counter, words;
+    queue freed;
+  } mine;
+  auto counter = p.allocate(page_bytes);
+  if (!counter) return counter.failure();
+  auto words = p.allocate((pages / p.nodes() + 1) * sizeof(word));
+  if (!words) return words.failure();
+  for (auto [m, w] : {std::pair{*counter, &mine.counter}, std::pair{*words, &mine.words}}) {
+    auto exposed = p.expose(m, rights::all);
+    if (!exposed) return exposed.failure();
+    *w = *exposed;
+  }
+  auto freed = p.make_queue();
+  if (!freed) return freed.failure();
+  mine.freed = *freed;
+  const auto all = exchange_values(with_all, mine);
+  h->counter_at_0_ = all[0].counter;
+  for (const auto& c : all) {
+    h->words_.push_back(c.words);
+    h->freed_.push_back(c.freed);
+  }
+  return h;
+}
+
+// --- sizes: four to each doubling from 64 bytes on, multiples of 16 below
+// -----------------------------------------------------------
+
+std::size_t heap::class_of(std::size_t size) {
+  std::size_t cls = 0;
+  while (size_of_class(cls) < size) ++cls;
+  return cls;
+}
+
+// 16, 32, 48, 64, 96, 128, 192, 256, 384, ...: whole pages hold a whole number of most of them, and powers of two are aligned.
+std::size_t heap::size_of_class(std::size_t cls) {
+  if (cls < 4) return 16 * (cls + 1);
+  const std::size_t doubling = (cls - 4) / 2;
+  return ((cls - 4) % 2 == 0 ? std::size_t{96} : std::size_t{128}) << doubling;
+}
+
+// --- allocation
+// -------------------------------------------------------------------------------------------------------------------
+
+result<void*> heap::allocate(std::size_t size, std::size_t alignment, placement where, bool& fresh) {
+  if (!std::has_single_bit(alignment)) return status(errc::invalid_argument, "an alignment that is no power of two");
+  if (size > std::size_t{pages_} * page_bytes)
+    return status(errc::too_large, base::format("%zu bytes of shared memory asked for; the whole region has %zu", size,
+                                                std::size_t{pages_} * page_bytes));
+  if (auto taken = take_back(); !taken) return taken;
+  size = std::max<std::size_t>(size, 1);
+  if (alignment > 16) size = std::max(std::bit_ceil(size), alignment);  // powers of two are aligned to themselves
+  std::scoped_lock guard(lock_);
+  if (size <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch)
+    return allocate_small(class_of(size), fresh);
+  return allocate_large((size + page_bytes - 1) / page_bytes, std::max<std::size_t>(alignment / page_bytes, 1), where, fresh);
+}
+
+result<page_id> heap::grow(std::size_t pages) {
+  const auto first = port_.fetch_add(0, counter_at_0_, 0, pages);
+  if (!first) return first.failure();
+  if (*first + pages > pages_) {
+    port_.fetch_add(0, counter_at_0_, 0, ~word{pages} + 1).failure().ignore();
+    return status(errc::too_large,
+                  base::format("the shared region of %zu GiB is used up", (std::size_t{pages_} * page_bytes) >> 30));
+  }
+  return static_cast<page_id>(*first);
+}
+
+status heap::describe_pages(page_id first, std::size_t pages, word head, word rest) {
+  const node_id n = port_.nodes();
+  const page_id last = first + static_cast<page_id>(pages);
+  for (node_id m = 0; m < n; ++m) {
+    const page_id from = first + (m + n - first % n) % n;
+    std::vector<word> values;
+    for (page_id p = from; p < last; p += n) values.push_back(p == first ? head : rest);
+    if (values.empty()) continue;
+    if (auto put = port_.put(m, words_[m], std::uint64_t{from / n} * sizeof(word), std::as_bytes(std::span<const word>(values)));
+        !put)
+      return put;
+    if (auto fenced = port_.fence(m); !fenced) return fenced;
+  }
+  return {};
+}
+
+result<void*> heap::allocate_small(std::size_t cls, bool& fresh) {
+  auto& free = free_blocks_[cls];
+  fresh = false;
+  if (free.empty()) {
+    auto first = grow(slab_pages);
+    if (!first) return first.failure();
+    const word about = describe(port_.self(), kind::slab, cls);
+    if (auto described = describe_pages(*first, slab_pages, about, about); !described) return described;
+    const std::size_t size = size_of_class(cls), blocks = slab_pages * page_bytes / size;
+    slabs_[*first] = {cls, std::vector<bool>(blocks)};
+    for (std::size_t b = blocks; b-- > 0;) free.push_back(std::uint64_t{*first} * page_bytes + b * size);
+    fresh = true;
+  }
+  const std::uint64_t offset = free.back();
+  free.pop_back();
+  page_id first = 0;
+  slab* s = slab_at(offset, first);
+  s->used[(offset - std::uint64_t{first} * page_bytes) / size_of_class(cls)] = true;
+  return base_ + offset;
+}
+
+heap::slab* heap::slab_at(std::uint64_t offset, page_id& first) {
+  const auto page = static_cast<page_id>(offset / page_bytes);
+  auto after = slabs_.upper_bound(page);
+  if (after == slabs_.begin()) return nullptr;
+  --after;
+  first = after->first;
+  return page < first + slab_pages ? &after->second : nullptr;
+}
+
+result<void*> heap::allocate_large(std::size_t pages, std::size_t alignment_pages, placement where, bool& fresh) {
+  fresh = false;
+  if (where.by == placement::rule::first_touch && alignment_pages == 1)
+    if (const auto found = free_large_.lower_bound(pages); found != free_large_.end() && found->first <= pages + pages / 4) {
+      const page_id first = found->second;
+      large_[first] = found->first;
+      free_large_.erase(found);
+      return base_ + std::size_t{first} * page_bytes;
+    }
+  auto first = grow(pages + alignment_pages - 1);
+  if (!first) return first.failure();
+  fresh = true;
+  const auto aligned = static_cast<page_id>((*first + alignment_pages - 1) / alignment_pages * alignment_pages);
+  const auto me = port_.self();
+  if (auto described = describe_pages(aligned, pages, describe(me, kind::large_first, 0), describe(me, kind::large_rest, 0));
+      !described)
+    return described;
+  if (homes_)
+    if (auto placed = homes_->place({aligned, aligned + static_cast<page_id>(pages)}, where); !placed) return placed;
+  large_[aligned] = pages;
+  return base_ + std::size_t{aligned} * page_bytes;
+}
+
+// --- release
+// ----------------------------------------------------------------------------------------------------------------------
+
+status heap::not_ours(const void* p) const {
+  return {errc::invalid_argument, base::format("%p was given back, but it is not a block of shared memory that is in use", p)};
+}
+
+result<word> heap::look_up(page_id p) {
+  word value = 0;
+  const node_id m = p % port_.nodes();
+  auto got = port_.get(m, words_[m], std::uint64_t{p / port_.nodes()} * sizeof(word), std::as_writable_bytes(std::span(&value, 1)));
+  if (!got) return got;
+  return value;
+}
+
+status heap::release(void* p) {
+  if (!p) return {};
+  const auto at = static_cast<std::byte*>(p);
+  if (at < base_ || at >= base_ + std::size_t{pages_} * page_bytes) return not_ours(p);
+  const auto offset = static_cast<std::uint64_t>(at - base_);
+  const auto about = look_up(static_cast<page_id>(offset / page_bytes));
+  if (!about) return about.failure();
+  if (*about == 0) return not_ours(p);
+  const auto owner = static_cast<node_id>((*about >> 32) - 1);
+  if (owner != port_.self()) return port_.enqueue(owner, freed_[owner], offset);
+  std::scoped_lock guard(lock_);
+  return release_own(offset);
+}
+
+status heap::release_own(std::uint64_t offset) {
+  const auto page = static_cast<page_id>(offset / page_bytes);
+  if (const auto l = large_.find(page); l != large_.end() && offset % page_bytes == 0) {
+    free_large_.emplace(l->second, l->first);
+    large_.erase(l);
+    return {};
+  }
+  page_id first = 0;
+  if (slab* s = slab_at(offset, first)) {
+    const std::size_t size = size_of_class(s->cls), within = offset - std::uint64_t{first} * page_bytes;
+    if (within % size == 0 && within / size < s->used.size() && s->used[within / size]) {
+      s->used[within / size] = false;
+      free_blocks_[s->cls].push_back(offset);
+      return {};
+    }
+  }
+  return not_ours(base_ + offset);
+}
+
+// What others have freed of ours.
+status heap::take_back() {
+  std::array<word, 64> some;
+  while (true) {
+    const auto got = port_.dequeue(freed_[port_.self()], some);
+    if (!got) return got.failure();
+    std::scoped_lock guard(lock_);
+    for (std::size_t i = 0; i < *got; ++i)
+      if (auto released = release_own(some[i]); !released) return released;
+    if (*got < some.size()) return {};
+  }
+}
+
+}  // namespace weft::dsm

@@ -1,0 +1,117 @@
+// What all home-based protocols share: a page has a home whose frame is the master copy; other nodes open copies of it, send their
+// changes there, and drop their copies when they are told.
+//
+// A protocol adds how it learns who has copies, and how it tells them: the virtual functions below.
+//
+// Threads: faults hold the page's entry; release and acquire run one at a time behind the gate and take entries in ascending order.
+// A fault holds one entry and tries for its neighbours, so nobody waits in a circle.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "base/counters.h"
+#include "dsm/homes.h"
+#include "dsm/page_set.h"
+#include "dsm/page_table.h"
+#include "dsm/protocol.h"
+
+namespace weft::dsm {
+
+// What a protocol has done, for the statistics.
+struct protocol_statistics {
+  std::uint64_t read_faults = 0, write_faults = 0, fetches = 0, fetched_pages = 0;
+  std::uint64_t changed_pages = 0, changed_bytes = 0, notices_out = 0, notices_in = 0, invalidated = 0;
+  std::uint64_t releases = 0, acquires = 0;
+};
+
+class home_based : public protocol {
+ public:
+  status read_fault(page_id p) final { return fault(p, false); }
+  status write_fault(page_id p) final { return fault(p, true); }
+  status end_initialisation() final;
+  protocol_statistics statistics() const;
+
+ protected:
+  struct parts {
+    weft::port& port;
+    dsm::pages& pages;
+    page_table& table;
+    dsm::homes& homes;
+  };
+  explicit home_based(const parts& of)
+      : port_(of.port), pages_(of.pages), table_(of.table), homes_(of.homes), gate_(of.port), outgoing_(of.port.nodes()) {}
+
+  // --- what a protocol provides
+  // ---------------------------------------------------------------------------------------------------
+
+  // Fills the frames of pages whose home is `home`, and has it known that this node has copies from now on.
+  virtual status fetch(node_id home, extent e) = 0;
+
+  // Whether other nodes have copies of a page whose home is here, and of which that is not known yet.
+  virtual bool shared_by_others(page_id p) = 0;
+
+  // This node has no copy of the page any more.
+  virtual status leave(node_id home, page_id p) = 0;
+
+  // --- what a protocol uses, behind the gate
+  // ----------------------------------------------------------------------------------------
+
+  // A page whose home is here has been copied by others: it counts as written, because we cannot know, and is watched from now on.
+  // False if the view does not have it open, so that nothing was written.
+  bool start_watching(page_id p);
+
+  // Nobody has a copy: nothing needs to be noted any more.
+  void stop_watching(page_id p);
+
+  // Sends the changes of all pages that were written since the last time to their homes, and waits until they are there. Appends
+  // the pages that others must hear of, with their homes.
+  struct written_page {
+    page_id page;
+    node_id home;
+  };
+  status publish(std::vector<written_page>& into);
+
+  // Drops this node's copies of the pages, which are in ascending order. Changes that are not published yet go to the homes first.
+  status drop(const std::vector<page_id>& list);
+
+  enum class counter : std::size_t {
+    read_faults,
+    write_faults,
+    fetches,
+    fetched_pages,
+    changed_pages,
+    changed_bytes,
+    notices_out,
+    notices_in,
+    invalidated,
+    releases,
+    acquires,
+    all
+  };
+  void count(counter c, std::uint64_t amount = 1) noexcept { counters_.add(static_cast<std::size_t>(c), amount); }
+
+  weft::port& port_;
+  dsm::pages& pages_;
+  page_table& table_;
+  dsm::homes& homes_;
+  gate gate_;
+
+ private:
+  status fault(page_id p, bool write);
+  status open_home(page_table::entry& e, page_id p);
+  status open_copy(page_id p, node_id home);
+  extent claim_ahead(page_id p, node_id home);
+  status drop_run(extent e);
+  status send_changes();
+
+  static constexpr page_id most_ahead = 16;  // pages in one fetch
+
+  std::vector<changes> outgoing_;         // by home; behind the gate
+  std::vector<written_page> unreleased_;  // changes that went home when their copies were dropped; behind the gate
+  std::atomic<page_id> expected_{0};      // where a fault would continue a row of faults; relaxed, a guess
+  std::atomic<page_id> ahead_{1};         // how many pages to fetch then; relaxed, likewise
+  base::counters<static_cast<std::size_t>(counter::all)> counters_;
+};
+
+}  // namespace weft::dsm

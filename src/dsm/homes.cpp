@@ -1,0 +1,94 @@
+#include "dsm/homes.h"
+
+#include <cstring>
+
+namespace weft::dsm {
+
+result<std::unique_ptr<homes>> homes::create(port& p, pages& memory, const exchange& with_all) {
+  std::unique_ptr<homes> h(new homes(p, memory));
+  auto words = p.allocate((memory.count() / p.nodes() + 1) * sizeof(word));
+  if (!words) return words.failure();
+  struct card {
+    window frames, words;
+  } mine;
+  for (auto [m, w] : {std::pair{memory.frames(), &mine.frames}, std::pair{*words, &mine.words}}) {
+    auto exposed = p.expose(m, rights::all);
+    if (!exposed) return exposed.failure();
+    *w = *exposed;
+  }
+  for (const auto& c : exchange_values(with_all, mine)) {
+    h->frames_.push_back(c.frames);
+    h->words_.push_back(c.words);
+  }
+  return h;
+}
+
+result<word> homes::read(page_id p) {
+  word value = 0;
+  auto got = port_.get(manager(p), words_[manager(p)], offset(p), std::as_writable_bytes(std::span(&value, 1)));
+  if (!got) return got;
+  return value;
+}
+
+result<node_id> homes::find(page_table::entry& e, page_id p) {
+  if (e.settled) [[likely]]
+    return e.home_plus_1 - 1;
+  while (true) {
+    const auto value = read(p);
+    if (!value) return value.failure();
+    const auto node = static_cast<node_id>(*value >> 2);
+    switch (static_cast<state>(*value & 3)) {
+      case state::settled:
+        e.settled = true;
+        e.home_plus_1 = node + 1;
+        return node;
+      case state::claimed: {  // whoever moves it needs one page's transfer, and its failure breaks the job
+        if (broken(port_)) return status(errc::node_failed, job_broken);
+        port_.wait([] { return false; }, std::chrono::microseconds(2)).ignore();
+        break;
+      }
+      case state::initial:
+        e.home_plus_1 = manager(p) + 1;
+        if (!claiming_.load(std::memory_order_relaxed)) return manager(p);
+        if (auto claimed = claim(e, p); !claimed || e.settled) return claimed;
+    }
+  }
+}
+
+// Takes the page if nobody else has: then it is copied here, and only then others are sent here for it.
+result<node_id> homes::claim(page_table::entry& e, page_id p) {
+  const node_id from = manager(p), self = port_.self();
+  const auto before = port_.compare_swap(from, words_[from], offset(p), 0, encode(state::claimed, self));
+  if (!before) return before.failure();
+  if (*before != 0) return self;  // not settled: look again
+  if (from != self)
+    if (auto got = port_.get(from, frames_[from], std::uint64_t{p} * page_bytes, pages_.frame(p)); !got) return got;
+  const auto done = port_.swap(from, words_[from], offset(p), encode(state::settled, self));
+  if (!done) return done.failure();
+  e.settled = true;
+  e.home_plus_1 = self + 1;
+  return self;
+}
+
+status homes::place(extent e, placement where) {
+  if (where.by == placement::rule::first_touch) return {};
+  const node_id n = port_.nodes();
+  auto home_of = [&](page_id p) -> node_id {
+    switch (where.by) {
+      case placement::rule::block: return static_cast<node_id>(std::uint64_t{p - e.first} * n / e.count());
+      case placement::rule::on_node: return where.node;
+      default: return p % n;
+    }
+  };
+  for (node_id m = 0; m < n; ++m) {  // a manager's words of neighbouring pages are neighbours
+    std::vector<word> values;
+    const page_id first = e.first + (m + n - e.first % n) % n;
+    for (page_id p = first; p < e.last; p += n) values.push_back(encode(state::settled, home_of(p)));
+    if (values.empty()) continue;
+    if (auto put = port_.put(m, words_[m], offset(first), std::as_bytes(std::span<const word>(values))); !put) return put;
+    if (auto fenced = port_.fence(m); !fenced) return fenced;
+  }
+  return {};
+}
+
+}  // namespace weft::dsm

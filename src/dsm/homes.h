@@ -1,0 +1,70 @@
+// Who is home to a page: the node that holds its master copy.
+//
+// Cashmere 2.2: homes are assigned round robin at first; once the program has initialised its data, a page goes to the first node
+// that uses it. Page p's word lies at node p mod n, its manager, and says
+//   initial   the manager is home, for the time being
+//   claimed   a node is moving the page to itself
+//   settled   that node is home for good
+// and is changed by one-sided operations alone. A home that was chosen by a placement is settled from the start.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include <weft/port.h>
+#include <weft/space.h>
+
+#include "dsm/page_table.h"
+#include "dsm/pages.h"
+
+namespace weft::dsm {
+
+// Collective: gives everybody's bytes, by node. For setting up.
+using exchange = std::function<std::vector<std::vector<std::byte>>(bytes)>;
+
+template <typename T>
+std::vector<T> exchange_values(const exchange& with_all, const T& mine) {
+  std::vector<T> all;
+  for (const auto& b : with_all(std::as_bytes(std::span<const T, 1>(&mine, 1)))) {
+    T value;
+    std::memcpy(&value, b.data(), sizeof value);
+    all.push_back(value);
+  }
+  return all;
+}
+
+class homes {
+ public:
+  // Collective. `frames` are all nodes' frames.
+  static result<std::unique_ptr<homes>> create(port& p, pages& memory, const exchange& with_all);
+
+  // The home of a page whose entry the caller holds; claims the page if it is to go to whoever comes first.
+  result<node_id> find(page_table::entry& e, page_id p);
+
+  // Settles the homes of pages that nobody has used yet.
+  status place(extent e, placement where);
+
+  // From now on an initial page goes to the first node that asks. All nodes, at a barrier.
+  void by_first_touch() noexcept { claiming_.store(true, std::memory_order_relaxed); }  // read after the barrier
+
+  const window& frames(node_id node) const noexcept { return frames_[node]; }
+
+ private:
+  homes(port& p, pages& memory) : port_(p), pages_(memory) {}
+
+  enum class state : word { initial = 0, claimed = 1, settled = 2 };
+  static word encode(state s, node_id node) { return word{node} << 2 | static_cast<word>(s); }
+
+  node_id manager(page_id p) const noexcept { return p % port_.nodes(); }
+  std::uint64_t offset(page_id p) const noexcept { return std::uint64_t{p / port_.nodes()} * sizeof(word); }
+  result<word> read(page_id p);
+  result<node_id> claim(page_table::entry& e, page_id p);
+
+  port& port_;
+  pages& pages_;
+  std::vector<window> frames_, words_;
+  std::atomic<bool> claiming_{false};
+};
+
+}  // namespace weft::dsm

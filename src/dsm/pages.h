@@ -1,0 +1,74 @@
+// pages: what a node's memory can do for a coherence protocol. The second narrow waist of weft, beside Port.
+//
+// Three implementations: real pages with an engine, twins and vector compares (real_pages.h); byte arrays without an MMU for the
+// deterministic tests; the simulator's, which keeps data once and knows from its write hooks what was written. So a protocol never
+// reads page contents: it moves frames and changes with the port's operations, and takes what pages says about them.
+//
+// Every node has a frame for every page of the region. The application sees a frame through its view, where a page is
+//   closed   any access is a fault, which comes to the protocol
+//   cached   a copy of another node's page: what the application changes is known exactly, and can be taken as runs
+//   watched  a page whose home is here: whether the application wrote it is known
+//   free     a page whose home is here and of which nobody has a copy: nothing is noted, nothing costs
+//
+// Threads: any. Calls for one page are ordered by whoever holds its entry in the page table; take_written by the protocol's gate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <weft/port.h>
+
+#include "dsm/changes.h"
+
+namespace weft::dsm {
+
+using page_id = std::uint32_t;
+inline constexpr std::size_t page_bytes = 4096;
+
+// Pages [first, last).
+struct extent {
+  page_id first = 0, last = 0;
+  page_id count() const noexcept { return last - first; }
+  bool contains(page_id p) const noexcept { return p >= first && p < last; }
+  bool operator==(const extent&) const = default;
+};
+
+class pages {
+ public:
+  virtual ~pages() = default;
+
+  virtual page_id count() const noexcept = 0;
+
+  // All frames of this node, for exposing them: page p at offset p * page_bytes.
+  virtual memory frames() const noexcept = 0;
+  mutable_bytes frame(page_id p) const noexcept { return frames().span().subspan(std::size_t{p} * page_bytes, page_bytes); }
+
+  // The frames hold what the application is to see. Changes of a cached page count from here.
+  virtual void open_cached(extent e) = 0;
+  virtual void open_watched(extent e) = 0;
+  virtual void open_free(extent e) = 0;
+  virtual void close(extent e) = 0;
+
+  // Of a page that is free: it is watched from now on.
+  virtual void watch(page_id p) = 0;
+
+  // The application's first write to a cached or watched page, where it comes as a fault: lets it through and notes it.
+  virtual void first_write(page_id p) = 0;
+
+  // An access to an open page has faulted: nothing is wrong with it, but the kernel may have to be told again.
+  virtual void reopen(page_id p) = 0;
+
+  // Appends the cached and watched pages that the application has written since they were opened or last taken, in ascending order.
+  virtual void take_written(std::vector<page_id>& into) = 0;
+
+  // Appends what was changed in a cached page since it was opened or its changes were last taken; whether there was anything.
+  // Writes of threads that are not synchronised with the caller may be in or will be taken the next time, but none is lost.
+  virtual bool take_changes(page_id p, changes& into) = 0;
+
+ protected:
+  pages() = default;
+};
+
+}  // namespace weft::dsm

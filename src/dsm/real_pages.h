@@ -1,0 +1,53 @@
+// pages on real memory: frames in a memory file, a page engine for the application's view of them, twins to compare with.
+#pragma once
+
+#include <memory>
+
+#include "dsm/page_set.h"
+#include "dsm/pages.h"
+#include "os/memory_file.h"
+#include "os/page_engine.h"
+#include "os/spin.h"
+
+namespace weft::dsm {
+
+class real_pages final : public pages {
+ public:
+  // The view at `base`. Faults go to the handler.
+  static result<std::unique_ptr<real_pages>> create(std::byte* base, page_id count, os::page_engine::fault_handler& handler,
+                                                    os::page_engine::way how);
+
+  page_id count() const noexcept override { return count_; }
+  memory frames() const noexcept override { return {system_.base(), system_.size(), file_.get(), 0}; }
+  const char* engine() const noexcept { return engine_->name(); }
+
+  void open_cached(extent e) override;
+  void open_watched(extent e) override;
+  void open_free(extent e) override;
+  void close(extent e) override;
+  void watch(page_id p) override;
+  void first_write(page_id p) override;
+  void reopen(page_id p) override { engine_->reopen(p); }
+  void take_written(std::vector<page_id>& into) override;
+  bool take_changes(page_id p, changes& into) override;
+
+ private:
+  real_pages() = default;
+
+  std::byte* twin(page_id p) const noexcept { return twins_.base() + std::size_t{p} * page_bytes; }
+  void make_twins(extent e);
+
+  page_id count_ = 0;
+  os::unique_fd file_;
+  os::mapping system_;  // the frames, always readable and writable
+  os::mapping twins_;   // lazily backed
+  std::unique_ptr<os::page_engine> engine_;
+
+  os::spin_lock sets_lock_;  // guards the sets
+  page_set noted_;           // cached and watched: to be asked what was written
+  page_set free_;            // must not be asked, because that would watch them
+  page_set cached_;
+  page_set twinned_;  // the twin is that of the copy that is open, or was closed last
+};
+
+}  // namespace weft::dsm

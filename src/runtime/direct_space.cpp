@@ -1,0 +1,102 @@
+#include "runtime/direct_space.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "runtime/region.h"
+
+namespace weft::runtime {
+
+namespace {
+
+constexpr std::size_t gather_bytes = 2 * space::most_gathered;  // for each node: two sets, because a node may be one gather ahead
+
+}  // namespace
+
+result<std::unique_ptr<direct_space>> direct_space::create(port& p, const dsm::exchange& with_all) {
+  struct card {
+    pid_t pid;
+    int file;
+  } mine{::getpid(), -1};
+  os::unique_fd file;
+  if (p.self() == 0) {
+    auto made = os::create_memory_file("weft shared memory", region_bytes);
+    if (!made) return made.failure();
+    file = std::move(*made);
+    mine.file = file.get();
+  }
+  const auto cards = dsm::exchange_values(with_all, mine);
+  if (p.self() != 0) {
+    auto opened = os::open_descriptor_of(cards[0].pid, cards[0].file, true);
+    if (!opened) return opened.failure();
+    file = std::move(*opened);
+  }
+  void* at =
+      ::mmap(region_base, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file.get(), 0);
+  if (at != region_base) return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);
+  os::mapping region(region_base, region_bytes);
+  const std::size_t header_pages = (sizeof(header) + p.nodes() * gather_bytes + dsm::page_bytes - 1) / dsm::page_bytes;
+  if (p.self() == 0) ::new (region.base()) header(p.nodes());
+  std::unique_ptr<direct_space> s(new direct_space(p, std::move(file), std::move(region)));
+  auto heap = dsm::heap::create(p, region_base + header_pages * dsm::page_bytes,
+                                region_pages - static_cast<dsm::page_id>(header_pages), nullptr, with_all);
+  if (!heap) return heap.failure();
+  s->heap_ = std::move(*heap);
+  with_all({});  // nobody uses the header before it is made
+  return s;
+}
+
+void* direct_space::allocate(std::size_t size, std::size_t alignment, placement where) {
+  bool fresh = false;
+  return heap_->allocate(size, alignment, where, fresh).or_throw();
+}
+
+void* direct_space::allocate_together(std::size_t size, std::size_t alignment, placement where) {
+  void* p = nullptr;
+  if (self() == 0) {
+    bool fresh = false;
+    p = heap_->allocate(size, alignment, where, fresh).or_throw();
+    if (!fresh) std::memset(p, 0, size);
+  }
+  std::vector<void*> all(nodes());
+  gather(std::as_bytes(std::span<void* const, 1>(&p, 1)), std::as_writable_bytes(std::span(all)));
+  return all[0];
+}
+
+void direct_space::release(void* p) {
+  heap_->release(p).or_throw();
+}
+
+bool direct_space::owns(const void* p) const noexcept {
+  return p >= region_.base() && p < region_.base() + region_.size();
+}
+
+sync_object& direct_space::object(sync_object& o) {
+  const auto n = o.number.load(std::memory_order_relaxed);  // who uses the object has been told of it by its maker
+  if (!(n & elsewhere)) return o;
+  if ((n ^ elsewhere) >= common_objects)
+    throw error(errc::too_large, "more than 65536 mutexes and the like outside the shared memory; make them in it");
+  return header_.common[n ^ elsewhere];
+}
+
+void direct_space::barrier() {
+  header_.meeting.arrive_and_wait([] {});
+}
+
+std::byte* direct_space::gathered() const noexcept {
+  return region_.base() + sizeof(header);
+}
+
+void direct_space::gather(bytes mine, mutable_bytes all) {
+  if (mine.size() > most_gathered) throw error(errc::too_large, "more than 1024 bytes in a reduction");
+  const std::size_t set = (gathers_++ % 2) * most_gathered;
+  std::memcpy(gathered() + self() * gather_bytes + set, mine.data(), mine.size());
+  barrier();
+  for (node_id n = 0; n < nodes(); ++n) std::memcpy(all.data() + n * mine.size(), gathered() + n * gather_bytes + set, mine.size());
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,56 @@
+// Shared memory where all nodes are on one host: one set of frames that everybody maps, and the processor keeps it coherent.
+#pragma once
+
+#include <memory>
+
+#include <weft/hardware_space.h>
+
+#include "dsm/heap.h"
+#include "os/memory_file.h"
+
+namespace weft::runtime {
+
+class direct_space final : public hardware_space {
+ public:
+  // Collective.
+  static result<std::unique_ptr<direct_space>> create(port& p, const dsm::exchange& with_all);
+
+  node_id self() const noexcept override { return port_.self(); }
+  node_id nodes() const noexcept override { return port_.nodes(); }
+
+  void* allocate(std::size_t size, std::size_t alignment, placement where) override;
+  void* allocate_together(std::size_t size, std::size_t alignment, placement where) override;
+  void release(void* p) override;
+  bool owns(const void* p) const noexcept override;
+  void touch(const void*, std::size_t, bool) override {}
+
+  void name(sync_object&) override {}  // the object is its own words
+  using hardware_space::barrier;
+  void barrier() override;
+  void gather(bytes mine, mutable_bytes all) override;
+  void initialised() override {}
+
+ private:
+  static constexpr std::size_t common_objects = 65536;
+
+  // What lies at the start of the region.
+  struct header {
+    explicit header(std::uint32_t nodes) : meeting(nodes) {}
+    local_barrier meeting;
+    sync_object common[common_objects];  // of objects that lie elsewhere
+  };
+
+  direct_space(port& p, os::unique_fd file, os::mapping region)
+      : port_(p), file_(std::move(file)), region_(std::move(region)), header_(*reinterpret_cast<header*>(region_.base())) {}
+  sync_object& object(sync_object& o) override;
+  std::byte* gathered() const noexcept;
+
+  port& port_;
+  os::unique_fd file_;
+  os::mapping region_;
+  header& header_;
+  std::unique_ptr<dsm::heap> heap_;
+  std::uint64_t gathers_ = 0;  // of the thread that gathers
+};
+
+}  // namespace weft::runtime

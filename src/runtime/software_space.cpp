@@ -1,0 +1,219 @@
+#include "runtime/software_space.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include <unistd.h>
+
+#include "base/text.h"
+#include "protocols/cashmere/cashmere.h"
+#include "protocols/hlrc/hlrc.h"
+#include "runtime/region.h"
+#include "sync/message_barrier.h"
+#include "sync/message_locks.h"
+#include "sync/word_barrier.h"
+#include "sync/word_locks.h"
+
+namespace weft::runtime {
+
+namespace {
+
+constexpr int failed_status = 70;
+constexpr std::uint32_t elsewhere_from = sync::most_objects / 2;  // indices of objects outside the shared memory
+constexpr word writer = word{1} << 32;                            // of a shared lock; below it, readers are counted
+
+// Takes what a collective step made, or says why not.
+template <typename T, typename U>
+status take(std::unique_ptr<T>& into, result<std::unique_ptr<U>> made) {
+  if (!made) return made.failure();
+  into = std::move(*made);
+  return {};
+}
+
+}  // namespace
+
+result<std::unique_ptr<software_space>> software_space::create(port& p, const space_options& options,
+                                                               const dsm::exchange& with_all) {
+  std::unique_ptr<software_space> s(new software_space(p));
+  if (auto built = s->build(options, with_all); !built) return built;
+  return s;
+}
+
+status software_space::build(const space_options& options, const dsm::exchange& with_all) {
+  if (auto s = take(pages_, dsm::real_pages::create(region_base, region_pages, *this, options.engine)); !s) return s;
+  if (auto s = take(table_, dsm::page_table::create(region_pages, port_)); !s) return s;
+  if (auto s = take(homes_, dsm::homes::create(port_, *pages_, with_all)); !s) return s;
+  if (options.protocol == "cashmere") {
+    if (auto s = take(protocol_, protocols::cashmere::create(port_, *pages_, *table_, *homes_, with_all)); !s) return s;
+  } else if (options.protocol == "hlrc") {
+    if (auto s = take(protocol_, protocols::hlrc::create(port_, *pages_, *table_, *homes_, with_all)); !s) return s;
+  } else {
+    return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose direct, cashmere or hlrc"};
+  }
+  if (protocol_->carries_notices()) {
+    if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, with_all)); !s) return s;
+    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, with_all)); !s) return s;
+  } else {
+    if (auto s = take(locks_, sync::word_locks::create(port_, *protocol_, with_all)); !s) return s;
+    if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, with_all)); !s) return s;
+  }
+  if (auto s = take(words_, sync::words::create(port_, *locks_, with_all)); !s) return s;
+  return take(heap_, dsm::heap::create(port_, region_base, region_pages, homes_.get(), with_all));
+}
+
+// In the signal. A page that cannot be had ends the program: there is nobody to give an error to.
+void software_space::on_fault(std::size_t page, bool write) {
+  const auto p = static_cast<dsm::page_id>(page);
+  const status done = write ? protocol_->write_fault(p) : protocol_->read_fault(p);
+  if (done) [[likely]]
+    return;
+  std::fprintf(stderr, "weft: node %u: page %p could not be had: %s\n", self(),
+               static_cast<void*>(region_base + page * dsm::page_bytes), done.sentence().c_str());
+  ::_exit(failed_status);
+}
+
+// --- memory
+// -----------------------------------------------------------------------------------------------------------------------
+
+void* software_space::allocate(std::size_t size, std::size_t alignment, placement where) {
+  bool fresh = false;
+  return heap_->allocate(size, alignment, where, fresh).or_throw();
+}
+
+void* software_space::allocate_together(std::size_t size, std::size_t alignment, placement where) {
+  void* p = nullptr;
+  if (self() == 0) {
+    bool fresh = false;
+    p = heap_->allocate(size, alignment, where, fresh).or_throw();
+    if (!fresh) std::memset(p, 0, size);
+  }
+  std::vector<void*> all(nodes());
+  barriers_->gather(std::as_bytes(std::span<void* const, 1>(&p, 1)), std::as_writable_bytes(std::span(all))).or_throw();
+  return all[0];
+}
+
+void software_space::release(void* p) {
+  heap_->release(p).or_throw();
+}
+
+bool software_space::owns(const void* p) const noexcept {
+  return p >= region_base && p < region_base + region_bytes;
+}
+
+void software_space::touch(const void* p, std::size_t size, bool for_writing) {
+  if (size == 0 || !owns(p)) return;
+  const auto* first = static_cast<const std::byte*>(p);
+  for (auto page = static_cast<std::size_t>(first - region_base) / dsm::page_bytes;
+       page <= static_cast<std::size_t>(first + size - 1 - region_base) / dsm::page_bytes; ++page)
+    on_fault(page, for_writing);
+}
+
+// --- synchronisation
+// --------------------------------------------------------------------------------------------------------------
+
+void software_space::name(sync_object& o) {
+  const std::uint32_t i = named_++;
+  if (i >= elsewhere_from) throw error(errc::too_large, "a node has made more than two million mutexes, flags and counters");
+  o.number.store(sync::number_of(self(), i), std::memory_order_relaxed);  // who uses the object has been told of it by its maker
+}
+
+sync::object_number software_space::number_of(sync_object& o) const {
+  const auto n = o.number.load(std::memory_order_relaxed);
+  if (n == 0) throw error(errc::invalid_argument, "a mutex, flag or counter was used that was never constructed");
+  if (!(n & elsewhere)) return n;
+  const auto i = n ^ elsewhere;
+  return sync::number_of(static_cast<node_id>(i % nodes()), elsewhere_from + static_cast<std::uint32_t>(i / nodes()));
+}
+
+bool software_space::lock(sync_object& m, duration limit) {
+  return locks_->lock(number_of(m), limit).or_throw();
+}
+void software_space::unlock(sync_object& m) {
+  locks_->unlock(number_of(m)).or_throw();
+}
+
+bool software_space::lock(sync_object& m, bool writing, duration limit) {
+  const auto n = number_of(m);
+  const auto open = [&](word value) { return writing ? value == 0 : value < writer; };
+  const auto enter = [&](word value) -> std::optional<word> {
+    if (!open(value)) return std::nullopt;
+    return writing ? writer : value + 1;
+  };
+  while (!open(words_->update(n, enter).or_throw()))
+    if (!words_->wait(n, open, limit).or_throw()) return false;
+  return true;
+}
+void software_space::unlock(sync_object& m, bool writing) {
+  words_->update(number_of(m), [&](word value) { return writing ? 0 : value - 1; }).or_throw();
+}
+
+std::uint64_t software_space::add(sync_object& w, std::uint64_t amount) {
+  return words_->update(number_of(w), [&](word value) { return value + amount; }).or_throw();
+}
+void software_space::store(sync_object& w, std::uint64_t value) {
+  words_->update(number_of(w), [&](word) { return value; }).or_throw();
+}
+std::uint64_t software_space::load(sync_object& w) {
+  return words_->update(number_of(w), [](word) { return std::nullopt; }).or_throw();
+}
+bool software_space::wait_at_least(sync_object& w, std::uint64_t value, duration limit) {
+  const auto n = number_of(w);
+  if (!words_
+           ->wait(
+               n, [&](word now) { return now >= value; }, limit)
+           .or_throw())
+    return false;
+  words_->acquire(n).or_throw();
+  return true;
+}
+
+// What the notifier wrote comes with the mutex.
+bool software_space::wait(sync_object& condition, sync_object& mutex, duration limit) {
+  const auto n = number_of(condition);
+  const word seen = words_->load(n).or_throw();
+  unlock(mutex);
+  const bool notified = words_
+                            ->wait(
+                                n, [&](word now) { return now != seen; }, limit)
+                            .or_throw();
+  lock(mutex, for_ever);
+  return notified;
+}
+void software_space::notify(sync_object& condition, bool) {
+  add(condition, 1);
+}
+
+// The word of a group's barrier: the generation, and in the low 16 bits how many have arrived.
+void software_space::barrier(sync_object& b, std::uint32_t participants) {
+  const auto n = number_of(b);
+  const word before =
+      words_->update(n, [&](word value) { return (value & 0xffff) + 1 == participants ? ((value >> 16) + 1) << 16 : value + 1; })
+          .or_throw();
+  if ((before & 0xffff) + 1 == participants) return;
+  words_
+      ->wait(
+          n, [&](word now) { return now >> 16 != before >> 16; }, for_ever)
+      .or_throw();
+  words_->acquire(n).or_throw();
+}
+
+void software_space::barrier() {
+  barriers_->arrive_and_wait().or_throw();
+  after_barrier();
+}
+
+void software_space::gather(bytes mine, mutable_bytes all) {
+  barriers_->gather(mine, all).or_throw();
+  after_barrier();
+}
+
+// Cashmere 2.2: pages move to the first processor that uses them after the initialisation, which ends at the first barrier.
+void software_space::after_barrier() {
+  if (!initialised_.exchange(true)) protocol_->end_initialisation().or_throw();
+}
+
+void software_space::initialised() {
+  if (!initialised_) barrier();
+}
+
+}  // namespace weft::runtime

@@ -1,0 +1,78 @@
+// Shared memory kept coherent in software: real pages, a protocol, and synchronisation that carries its notices.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <weft/space.h>
+
+#include "dsm/heap.h"
+#include "dsm/home_based.h"
+#include "dsm/real_pages.h"
+#include "sync/barriers.h"
+#include "sync/locks.h"
+#include "sync/words.h"
+
+namespace weft::runtime {
+
+struct space_options {
+  std::string protocol;  // "cashmere", "hlrc"
+  os::page_engine::way engine = os::page_engine::way::best;
+};
+
+class software_space final : public space, private os::page_engine::fault_handler {
+ public:
+  // Collective.
+  static result<std::unique_ptr<software_space>> create(port& p, const space_options& options, const dsm::exchange& with_all);
+
+  node_id self() const noexcept override { return port_.self(); }
+  node_id nodes() const noexcept override { return port_.nodes(); }
+
+  void* allocate(std::size_t size, std::size_t alignment, placement where) override;
+  void* allocate_together(std::size_t size, std::size_t alignment, placement where) override;
+  void release(void* p) override;
+  bool owns(const void* p) const noexcept override;
+  void touch(const void* p, std::size_t size, bool for_writing) override;
+
+  void name(sync_object& o) override;
+  bool lock(sync_object& m, duration limit) override;
+  void unlock(sync_object& m) override;
+  bool lock(sync_object& m, bool writing, duration limit) override;
+  void unlock(sync_object& m, bool writing) override;
+  std::uint64_t add(sync_object& w, std::uint64_t amount) override;
+  void store(sync_object& w, std::uint64_t value) override;
+  std::uint64_t load(sync_object& w) override;
+  bool wait_at_least(sync_object& w, std::uint64_t value, duration limit) override;
+  bool wait(sync_object& condition, sync_object& mutex, duration limit) override;
+  void notify(sync_object& condition, bool all) override;
+  void barrier() override;
+  void barrier(sync_object& b, std::uint32_t participants) override;
+  void gather(bytes mine, mutable_bytes all) override;
+  void initialised() override;
+
+  const char* protocol() const noexcept { return protocol_->name(); }
+  const char* engine() const noexcept { return pages_->engine(); }
+  dsm::protocol_statistics statistics() const { return protocol_->statistics(); }
+
+ private:
+  explicit software_space(port& p) : port_(p) {}
+  status build(const space_options& options, const dsm::exchange& with_all);
+  void on_fault(std::size_t page, bool write) override;
+  sync::object_number number_of(sync_object& o) const;
+  void after_barrier();
+
+  port& port_;
+  // In the order in which they stand on one another; they go in the reverse order.
+  std::unique_ptr<dsm::real_pages> pages_;
+  std::unique_ptr<dsm::page_table> table_;
+  std::unique_ptr<dsm::homes> homes_;
+  std::unique_ptr<dsm::home_based> protocol_;
+  std::unique_ptr<sync::locks> locks_;
+  std::unique_ptr<sync::words> words_;
+  std::unique_ptr<sync::barriers> barriers_;
+  std::unique_ptr<dsm::heap> heap_;
+  std::atomic<std::uint32_t> named_{0};  // objects that this node has made in shared memory
+  std::atomic<bool> initialised_{false};
+};
+
+}  // namespace weft::runtime

@@ -1,0 +1,59 @@
+#include "runtime/spaces.h"
+
+#include <atomic>
+
+#include "runtime/direct_space.h"
+#include "runtime/software_space.h"
+
+namespace weft {
+
+namespace {
+
+// The one pointer that weft::mutex and weft::barrier go through; a process is one node. Set before the program's threads start.
+std::atomic<space*> current{nullptr};
+std::atomic<std::uint64_t> outside{0};
+
+}  // namespace
+
+space& space::here() {
+  if (space* s = current.load(std::memory_order_acquire)) [[likely]]
+    return *s;
+  throw error(errc::invalid_argument, "shared memory was used where there is no weft::job");
+}
+
+void space::adopt(sync_object& o) {
+  space* s = current.load(std::memory_order_acquire);
+  if (s && s->owns(&o)) return s->name(o);
+  o.number.store(elsewhere | outside.fetch_add(1), std::memory_order_relaxed);
+}
+
+namespace runtime {
+
+void use_space(space* s) noexcept {
+  current.store(s, std::memory_order_release);
+}
+
+result<std::unique_ptr<space>> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all) {
+  const std::string protocol = !choice.protocol.empty() ? choice.protocol : choice.one_host ? "direct" : "hlrc";
+  if (protocol == "direct") {
+    if (!choice.one_host)
+      return status(errc::invalid_argument,
+                    "--protocol direct needs all nodes on one host; leave it out, or choose hlrc or cashmere");
+    auto made = direct_space::create(p, with_all);
+    if (!made) return made.failure();
+    return std::unique_ptr<space>(std::move(*made));
+  }
+  space_options options{protocol, os::page_engine::way::best};
+  if (choice.engine == "uffd")
+    options.engine = os::page_engine::way::uffd;
+  else if (choice.engine == "mprotect")
+    options.engine = os::page_engine::way::mprotect;
+  else if (!choice.engine.empty())
+    return status(errc::invalid_argument, "there is no page engine '" + choice.engine + "'; choose uffd or mprotect");
+  auto made = software_space::create(p, options, with_all);
+  if (!made) return made.failure();
+  return std::unique_ptr<space>(std::move(*made));
+}
+
+}  // namespace runtime
+}  // namespace weft

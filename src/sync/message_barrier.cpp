@@ -1,0 +1,110 @@
+#include "sync/message_barrier.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "base/bytes.h"
+#include "dsm/own_handlers.h"
+#include "dsm/waiting.h"
+#include "sync/parcels.h"
+
+namespace weft::sync {
+
+namespace {
+
+// A parcel holds one block for each node it comes from: its number, its value, its news. Blocks may be put one after another.
+void write_block(std::vector<std::byte>& into, node_id node, bytes value, bytes news) {
+  auto append = [&](bytes b) { into.insert(into.end(), b.begin(), b.end()); };
+  append(base::bytes_of(node));
+  for (bytes part : {value, news}) {
+    append(base::bytes_of(static_cast<std::uint32_t>(part.size())));
+    append(part);
+  }
+}
+
+}  // namespace
+
+message_barrier::message_barrier(port& p, dsm::protocol& protocol) : port_(p), protocol_(protocol) {
+  for (auto& ph : phases_) ph.from_children.resize(children());
+}
+
+node_id message_barrier::children() const noexcept {
+  return first_child() >= port_.nodes() ? 0 : std::min(fan_in, port_.nodes() - first_child());
+}
+
+result<std::unique_ptr<message_barrier>> message_barrier::create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all) {
+  std::unique_ptr<message_barrier> b(new message_barrier(p, protocol));
+  p.on(dsm::barrier_arrival, [self = b.get()](const message& m) { self->take_arrival(m); });
+  p.on(dsm::barrier_departure, [self = b.get()](const message& m) { self->take_departure(m); });
+  with_all({});
+  return b;
+}
+
+void message_barrier::take_arrival(const message& m) {
+  std::scoped_lock guard(lock_);
+  phase& ph = phases_[m.words[0] % 2];
+  const node_id place = m.source - first_child();
+  if (place < ph.from_children.size() && take_piece(m, ph.from_children[place])) ++ph.arrived;
+}
+
+void message_barrier::take_departure(const message& m) {
+  std::scoped_lock guard(lock_);
+  phase& ph = phases_[m.words[0] % 2];
+  if (take_piece(m, ph.from_parent)) ph.departed = true;
+}
+
+status message_barrier::meet(bytes mine, mutable_bytes all) {
+  if (auto released = protocol_.release(); !released) return released;
+  const word epoch = ++epoch_;
+  phase& ph = phases_[epoch % 2];
+  const std::span<const word, 1> words(&epoch, 1);
+
+  dsm::notices news;
+  protocol_.news(news);
+  std::vector<std::byte> merged;
+  write_block(merged, port_.self(), mine, news);
+  const auto all_children = [&] {
+    std::scoped_lock guard(lock_);
+    return ph.arrived == children();
+  };
+  if (auto waited = dsm::wait_for(port_, all_children, "waiting at a barrier for the nodes below"); !waited) return waited;
+  {
+    std::scoped_lock guard(lock_);
+    for (auto& c : ph.from_children) {
+      merged.insert(merged.end(), c.begin(), c.end());
+      c.clear();
+    }
+    ph.arrived = 0;
+  }
+  if (port_.self() != 0) {
+    const node_id parent = (port_.self() - 1) / fan_in;
+    if (auto sent = send_parcel(port_, parent, lane::request, dsm::barrier_arrival, words, merged); !sent) return sent;
+    const auto told = [&] {
+      std::scoped_lock guard(lock_);
+      return ph.departed;
+    };
+    if (auto waited = dsm::wait_for(port_, told, "waiting at a barrier for the others"); !waited) return waited;
+    std::scoped_lock guard(lock_);
+    merged = std::move(ph.from_parent);
+    ph.from_parent.clear();
+    ph.departed = false;
+  }
+  for (node_id c = 0; c < children(); ++c)
+    if (auto sent = send_parcel(port_, first_child() + c, lane::request, dsm::barrier_departure, words, merged); !sent) return sent;
+
+  dsm::notices others;
+  base::reader in(merged);
+  while (in.left() != 0) {
+    const auto node = in.take<node_id>();
+    const bytes value = in.take_block(), from = in.take_block();
+    if (!in.ok() || node >= port_.nodes()) return {errc::invalid_argument, "a barrier message that makes no sense"};
+    if (!all.empty()) std::memcpy(all.data() + node * mine.size(), value.data(), std::min(value.size(), mine.size()));
+    if (node != port_.self()) others.insert(others.end(), from.begin(), from.end());
+  }
+  if (auto acquired = protocol_.acquire(others); !acquired) return acquired;
+  protocol_.all_know();
+  return {};
+}
+
+}  // namespace weft::sync

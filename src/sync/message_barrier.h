@@ -1,0 +1,48 @@
+// A tree barrier by messages that merges the protocol's notices on the way up and brings all of them down.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "dsm/homes.h"
+#include "dsm/protocol.h"
+#include "os/spin.h"
+#include "sync/barriers.h"
+
+namespace weft::sync {
+
+class message_barrier final : public barriers {
+ public:
+  // Collective.
+  static result<std::unique_ptr<message_barrier>> create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all);
+
+  status arrive_and_wait() override { return meet({}, {}); }
+  status gather(bytes mine, mutable_bytes all) override { return meet(mine, all); }
+
+ private:
+  static constexpr node_id fan_in = 4;
+
+  // What has come of one barrier. Two of them: a child may be at the next barrier while this node is leaving the last.
+  struct phase {
+    std::vector<std::vector<std::byte>> from_children;  // by place among the children, as it arrives
+    std::uint32_t arrived = 0;                          // children whose parcels are complete
+    std::vector<std::byte> from_parent;
+    bool departed = false;
+  };
+
+  message_barrier(port& p, dsm::protocol& protocol);
+  status meet(bytes mine, mutable_bytes all);
+  node_id first_child() const noexcept { return port_.self() * fan_in + 1; }
+  node_id children() const noexcept;
+  void take_arrival(const message& m);
+  void take_departure(const message& m);
+
+  port& port_;
+  dsm::protocol& protocol_;
+  std::uint64_t epoch_ = 0;  // only the thread that is in the barrier
+  os::spin_lock lock_;       // guards phases_
+  phase phases_[2];
+};
+
+}  // namespace weft::sync

@@ -1,0 +1,171 @@
+#include "sync/message_locks.h"
+
+#include <mutex>
+
+#include "dsm/own_handlers.h"
+#include "dsm/waiting.h"
+#include "sync/parcels.h"
+
+namespace weft::sync {
+
+result<std::unique_ptr<message_locks>> message_locks::create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all) {
+  std::unique_ptr<message_locks> l(new message_locks(p, protocol));
+  p.on(dsm::lock_request, [self = l.get()](const message& m) { self->serve_request(m); });
+  p.on(dsm::lock_forward, [self = l.get()](const message& m) { self->serve_forward(m); });
+  p.on(dsm::lock_grant, [self = l.get()](const message& m) { self->take_grant(m); });
+  with_all({});  // nobody asks before all can answer
+  return l;
+}
+
+message_locks::local& message_locks::find(object_number n) {
+  const auto [found, made] = locals_.try_emplace(n);
+  if (made) found->second.here = manager_of(n) == port_.self();
+  return found->second;
+}
+
+// Takes the lock if it is here and free, with the notices that came with it.
+bool message_locks::take(object_number n, dsm::notices& granted) {
+  std::scoped_lock guard(lock_);
+  local& l = find(n);
+  if (!l.here || l.held) return false;
+  l.held = true;
+  granted.swap(l.arriving);
+  return true;
+}
+
+void message_locks::want(object_number n, bool begin) {
+  std::scoped_lock guard(lock_);
+  begin ? ++find(n).wanted : --find(n).wanted;
+}
+
+result<bool> message_locks::lock(object_number n, duration limit) {
+  dsm::notices granted;
+  if (!take(n, granted)) {
+    want(n, true);
+    auto got = wait(n, limit, granted);
+    want(n, false);
+    if (!got || !*got) return got;
+  }
+  if (!granted.empty())
+    if (auto acquired = protocol_.acquire(granted); !acquired) return acquired;
+  return true;
+}
+
+// The lock may come here and be passed on before this thread looks: then it is asked for again.
+result<bool> message_locks::wait(object_number n, duration limit, dsm::notices& granted) {
+  bool taken = false, away = false;
+  const auto news = [&] {
+    if (taken || (taken = take(n, granted))) return true;
+    std::scoped_lock guard(lock_);
+    const local& l = find(n);
+    return away = !l.here && !l.asked;
+  };
+  const auto until = std::chrono::steady_clock::now() + std::min(limit, duration(std::chrono::hours(24 * 365)));
+  while (!taken) {
+    if (auto asked = ask(n); !asked) return asked;
+    if (limit == duration::max()) {
+      if (auto waited = dsm::wait_for(port_, news, "waiting for a lock"); !waited) return waited;
+    } else {
+      const auto left = std::max<duration>(until - std::chrono::steady_clock::now(), std::chrono::milliseconds(1));
+      if (!port_.wait(news, left)) return taken;
+    }
+  }
+  return true;
+}
+
+// Sends a request unless one is under way.
+status message_locks::ask(object_number n) {
+  {
+    std::scoped_lock guard(lock_);
+    local& l = find(n);
+    if (l.here || l.asked) return {};
+    l.asked = true;
+  }
+  dsm::notices known;
+  protocol_.knowledge(known);
+  const word words[] = {n, port_.self()};
+  return send_parcel(port_, manager_of(n), lane::request, dsm::lock_request, words, known);
+}
+
+// At the manager. The knowledge of a node fits one message: four bytes for each node.
+void message_locks::serve_request(const message& m) {
+  const object_number n = m.words[0];
+  const auto from = static_cast<node_id>(m.words[1]);
+  node_id before;
+  {
+    std::scoped_lock guard(lock_);
+    const auto [found, first] = last_.try_emplace(n, port_.self());
+    before = found->second;
+    found->second = from;
+  }
+  port_.send(before, lane::reply, dsm::lock_forward, m.words, m.payload).ignore();  // a failed node breaks the job
+}
+
+// At who asked last: it has the lock, or will.
+void message_locks::serve_forward(const message& m) {
+  const object_number n = m.words[0];
+  request r{static_cast<node_id>(m.words[1]), {m.payload.begin(), m.payload.end()}};
+  {
+    std::scoped_lock guard(lock_);
+    local& l = find(n);
+    if (!l.here || l.held || !l.next.empty()) {
+      l.next.push_back(std::move(r));
+      return;
+    }
+    l.here = false;
+  }
+  pass_on(n, std::move(r)).ignore();
+}
+
+// The lock has just left this node. Only replies are sent, so a handler may do it.
+status message_locks::pass_on(object_number n, request to) {
+  dsm::notices granted;
+  protocol_.notices_for(to.knowledge, granted);
+  {
+    // What came with the lock and was never acquired here goes on with it.
+    std::scoped_lock guard(lock_);
+    local& l = find(n);
+    granted.insert(granted.end(), l.arriving.begin(), l.arriving.end());
+    l.arriving.clear();
+  }
+  return send_parcel(port_, to.from, lane::reply, dsm::lock_grant, std::span<const word, 1>(&n, 1), granted);
+}
+
+void message_locks::take_grant(const message& m) {
+  request next;
+  {
+    std::scoped_lock guard(lock_);
+    local& l = find(m.words[0]);
+    if (!take_piece(m, l.arriving)) return;
+    l.here = true;
+    l.asked = false;
+    if (l.wanted != 0 || l.next.empty()) return;
+    next = std::move(l.next.front());  // who asked here has given up: it goes on at once
+    l.next.pop_front();
+    l.here = false;
+  }
+  pass_on(m.words[0], std::move(next)).ignore();
+}
+
+status message_locks::unlock(object_number n) {
+  if (auto released = protocol_.release(); !released) return released;
+  request next;
+  bool passing = false, wanted = false;
+  {
+    std::scoped_lock guard(lock_);
+    local& l = find(n);
+    if (!l.held) return {errc::invalid_argument, "a mutex was unlocked that this node has not locked"};
+    l.held = false;
+    wanted = l.wanted != 0;
+    if (!l.next.empty()) {
+      passing = true;
+      next = std::move(l.next.front());
+      l.next.pop_front();
+      l.here = false;
+    }
+  }
+  if (wanted) port_.nudge(port_.self()).ignore();
+  return passing ? pass_on(n, std::move(next)) : status();
+}
+
+}  // namespace weft::sync

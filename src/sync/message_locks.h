@@ -1,0 +1,65 @@
+// Locks by messages: a manager knows who asked last and forwards each request there; the grant comes from the holder and carries
+// the protocol's notices. As in TreadMarks, and as ViSMI does it.
+//
+// The lock stays where it was last: who locks it again there needs no message. Initially it is at its manager.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "dsm/homes.h"
+#include "dsm/protocol.h"
+#include "os/spin.h"
+#include "sync/locks.h"
+
+namespace weft::sync {
+
+class message_locks final : public locks {
+ public:
+  // Collective.
+  static result<std::unique_ptr<message_locks>> create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all);
+
+  result<bool> lock(object_number n, duration limit) override;
+  status unlock(object_number n) override;
+
+ private:
+  // Somebody who waits for the lock to come from here.
+  struct request {
+    node_id from;
+    dsm::notices knowledge;
+  };
+  // What this node knows of one lock.
+  struct local {
+    bool here = false;         // the lock is at this node
+    bool held = false;         // by one of its threads
+    bool asked = false;        // a request of this node is under way
+    std::uint32_t wanted = 0;  // threads of this node that wait for it
+    std::deque<request> next;  // those whom it goes to, in order
+    dsm::notices arriving;     // pieces of the grant, and then all of it until somebody acquires
+  };
+
+  message_locks(port& p, dsm::protocol& protocol) : port_(p), protocol_(protocol) {}
+
+  local& find(object_number n);  // with lock_
+  bool take(object_number n, dsm::notices& granted);
+  void want(object_number n, bool begin);
+  result<bool> wait(object_number n, duration limit, dsm::notices& granted);
+  status ask(object_number n);
+  status pass_on(object_number n, request to);
+
+  void serve_request(const message& m);
+  void serve_forward(const message& m);
+  void take_grant(const message& m);
+
+  port& port_;
+  dsm::protocol& protocol_;
+
+  os::spin_lock lock_;  // guards all below
+  std::unordered_map<object_number, local> locals_;
+  std::unordered_map<object_number, node_id> last_;  // of the locks that this node manages: who asked last
+};
+
+}  // namespace weft::sync

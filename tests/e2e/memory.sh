@@ -1,0 +1,55 @@
+# Shared memory with real processes: every protocol on every fabric that it can run on, both page engines, 1 to 8 nodes.
+source "$(dirname "$0")/lib.sh"
+: "${MEMORY_PROBE:?the program memory_probe}"
+
+right_on() { # nodes, then options of weft run
+  local nodes=$1
+  shift
+  run "$WEFT" run -n "$nodes" "$@" "$MEMORY_PROBE"
+  expect_status 0
+  expect_out "^all: right on $nodes nodes$"
+}
+
+direct_is_right() {
+  for n in 1 2 4 8; do right_on $n --protocol direct; done
+  right_on 4 --protocol direct --fabric udp
+}
+direct_is_what_a_job_on_one_host_uses() {
+  run "$WEFT" run -n 2 "$MEMORY_PROBE" shift
+  expect_status 0
+}
+cashmere_is_right_on_shm() { for n in 1 2 3 4 8; do right_on $n --protocol cashmere; done; }
+cashmere_is_right_on_shm_with_mprotect() { for n in 2 3 8; do right_on $n --protocol cashmere --engine mprotect; done; }
+cashmere_is_right_on_udp() { for n in 2 4; do right_on $n --protocol cashmere --fabric udp; done; }
+cashmere_is_right_on_ofi() { right_on 4 --protocol cashmere --fabric ofi; }
+hlrc_is_right_on_shm() { for n in 1 2 3 4 8; do right_on $n --protocol hlrc; done; }
+hlrc_is_right_on_shm_with_mprotect() { for n in 2 3 8; do right_on $n --protocol hlrc --engine mprotect; done; }
+hlrc_is_right_on_udp() { for n in 2 4; do right_on $n --protocol hlrc --fabric udp; done; }
+hlrc_is_right_on_udp_that_loses() { right_on 4 --protocol hlrc --fabric udp --impair loss=5%; }
+hlrc_is_right_on_ofi() { right_on 4 --protocol hlrc --fabric ofi; }
+
+the_job_is_right_to_end_when_a_node_is_killed() {
+  local fabric protocol when started
+  for fabric in shm udp; do
+    for protocol in direct cashmere hlrc; do
+      for when in holding home barrier waiting; do
+        started=$SECONDS
+        run "$WEFT" run -n 3 --fabric $fabric --protocol $protocol "$MEMORY_PROBE" die $when
+        expect_status 137
+        grep -qE '^weft: node 1 .* was killed by signal 9 \(Killed\); the job was ended$' err || fail "node 1 is not named"
+        [ $((SECONDS - started)) -le 5 ] || fail "it took $((SECONDS - started)) s with $protocol on $fabric, $when"
+      done
+    done
+  done
+}
+
+an_unknown_protocol_is_refused() {
+  run "$WEFT" run -n 2 --protocol none "$MEMORY_PROBE"
+  [ "$status" != 0 ] || fail "expected an exit status that is not 0"
+  grep -q "there is no protocol 'none'; choose direct, cashmere or hlrc" err || fail "expected a sentence that names the choices"
+}
+
+for behaviour in $(declare -F | sed -n 's/^declare -f \(.*_right.*\|direct_is_what.*\|an_unknown.*\)$/\1/p'); do
+  [ "$behaviour" = right_on ] || check "$behaviour"
+done
+summary

@@ -1,0 +1,220 @@
+// A node that uses shared memory in the ways that the end-to-end tests ask for.
+#include <weft/weft.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <thread>
+#include <string>
+#include <vector>
+
+namespace {
+
+weft::mutex global_mutex;  // constructed before there is a job, on every node
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "node %u: %s\n", weft::space::here().self(), what);
+  std::exit(1);
+}
+
+// Everybody writes its part, everybody reads everything, many times.
+void shift(weft::job& job, std::size_t words, int rounds) {
+  auto a = weft::make_array<std::uint64_t>(words);
+  const auto [first, last] = job.share_of(words);
+  for (int round = 1; round <= rounds; ++round) {
+    for (std::size_t i = first; i < last; ++i) a[i] = i * 1000 + static_cast<std::size_t>(round);
+    weft::barrier();
+    for (std::size_t i = 0; i < words; i += 7)
+      check(a[i] == i * 1000 + static_cast<std::size_t>(round), "a value that nobody wrote");
+    weft::barrier();
+  }
+}
+
+// Neighbouring bytes, each written by another node.
+void adjacent(weft::job& job, int rounds) {
+  auto a = weft::make_array<unsigned char>(8192);
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = job.self(); i < a.size(); i += job.nodes())
+      a[i] = static_cast<unsigned char>(i + static_cast<std::size_t>(round));
+    weft::barrier();
+    for (std::size_t i = 0; i < a.size(); ++i)
+      check(a[i] == static_cast<unsigned char>(i + static_cast<std::size_t>(round)), "a byte that its neighbour's writer lost");
+    weft::barrier();
+  }
+}
+
+void count_under_lock(weft::job& job, int times) {
+  auto& m = weft::make<weft::mutex>();
+  auto a = weft::make_array<std::uint64_t>(2);
+  for (int i = 0; i < times; ++i) {
+    {
+      std::scoped_lock lock(m);
+      ++a[0];
+    }
+    std::scoped_lock lock(global_mutex);
+    a[1] += 2;
+  }
+  weft::barrier();
+  check(a[0] == static_cast<std::uint64_t>(times) * job.nodes(), "a count under a lock that is wrong");
+  check(a[1] == 2 * static_cast<std::uint64_t>(times) * job.nodes(), "a count under a global lock that is wrong");
+}
+
+template <typename T>
+using shared_vector = std::vector<T, weft::allocator<T>>;
+template <typename K, typename V>
+using shared_map = std::map<K, V, std::less<K>, weft::allocator<std::pair<const K, V>>>;
+
+void containers(weft::job& job) {
+  auto& m = weft::make<weft::mutex>();
+  auto& map = weft::make<shared_map<int, int>>();
+  auto& lists = weft::make<shared_vector<shared_vector<int>>>();
+  for (int i = 0; i < 50; ++i) {
+    std::scoped_lock lock(m);
+    const int key = i * static_cast<int>(job.nodes()) + static_cast<int>(job.self());
+    map[key] = key * key;
+    lists.emplace_back(static_cast<std::size_t>(key % 10), key);
+  }
+  weft::barrier();
+  check(map.size() == 50 * job.nodes() && lists.size() == map.size(), "a container that has lost elements");
+  for (const auto& [key, value] : map) check(value == key * key, "a map with a wrong value");
+  for (const auto& list : lists)
+    for (int v : list) check(static_cast<std::size_t>(v % 10) == list.size(), "a list with a wrong value");
+  weft::barrier();
+}
+
+void pipeline(weft::job& job, int items) {
+  auto& ready = weft::make<weft::flag>();
+  auto& taken = weft::make<weft::counter>();
+  auto box = weft::make_array<int>(1000);
+  for (int i = 1; i <= items; ++i) {
+    if (job.self() == 0) {
+      taken.wait_for(static_cast<std::uint64_t>(i - 1) * (job.nodes() - 1));
+      for (int& b : box) b = i;
+      ready.set(static_cast<std::uint64_t>(i));
+    } else {
+      ready.wait(static_cast<std::uint64_t>(i));
+      for (int b : box) check(b == i, "an item that was not ready");
+      taken.fetch_add();
+    }
+  }
+  const auto total = weft::sum(static_cast<double>(job.self()));
+  check(total == job.nodes() * (job.nodes() - 1) / 2.0, "a sum that is wrong");
+}
+
+void conditions(weft::job& job, int turns) {
+  auto& m = weft::make<weft::mutex>();
+  auto& changed = weft::make<weft::condition_variable>();
+  auto& rw = weft::make<weft::shared_mutex>();
+  auto turn = weft::make_array<int>(2);
+  for (int i = 0; i < turns; ++i) {
+    std::unique_lock lock(m);
+    changed.wait(lock, [&] { return turn[0] % static_cast<int>(job.nodes()) == static_cast<int>(job.self()); });
+    ++turn[0];
+    changed.notify_all();
+  }
+  for (int i = 0; i < 5; ++i) {
+    rw.lock_shared();
+    check(turn[1] >= 0, "a writer among readers");
+    rw.unlock_shared();
+    std::scoped_lock lock(rw);
+    turn[1] = -1;
+    turn[1] = i + 1;
+  }
+  weft::barrier();
+  check(turn[0] == turns * static_cast<int>(job.nodes()), "a turn that was lost");
+}
+
+void threads(weft::job&, std::uint32_t each) {
+  auto a = weft::make_array<std::uint32_t>(64 * 1024);
+  auto& m = weft::make<weft::mutex>();
+  auto total = weft::make_array<std::uint64_t>(1);
+  weft::team team(each);
+  team.run([&](weft::worker& me) {
+    for (std::uint32_t round = 1; round <= 10; ++round) {
+      for (std::size_t i = me.rank(); i < a.size(); i += me.size()) a[i] = static_cast<std::uint32_t>(i) + round;
+      {
+        std::scoped_lock lock(m);
+        ++total[0];
+      }
+      me.barrier();
+      for (std::size_t i = 0; i < a.size(); ++i)
+        check(a[i] == static_cast<std::uint32_t>(i) + round, "a word of another thread's that is wrong");
+      me.barrier();
+    }
+    const auto ranks = me.sum(static_cast<std::uint64_t>(me.rank()));
+    check(ranks == std::uint64_t{me.size()} * (me.size() - 1) / 2, "a sum of ranks that is wrong");
+  });
+  weft::barrier();
+  check(total[0] == 10 * team.workers(), "a count of all threads that is wrong");
+}
+
+void reuse(weft::job& job) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<char*> mine;
+    for (std::size_t size : {1, 24, 100, 1000, 5000, 100'000}) {
+      mine.push_back(static_cast<char*>(weft::allocate(size)));
+      std::memset(mine.back(), static_cast<int>(job.self()), size);
+    }
+    auto all = weft::make_array<char*>(mine.size() * job.nodes());
+    for (std::size_t i = 0; i < mine.size(); ++i) all[job.self() * mine.size() + i] = mine[i];
+    weft::barrier();
+    const std::size_t next = (job.self() + 1) % job.nodes();  // everybody frees its neighbour's
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      check(*all[next * mine.size() + i] == static_cast<char>(next), "a block of somebody else's that is wrong");
+      weft::free(all[next * mine.size() + i]);
+    }
+    weft::barrier();
+  }
+}
+
+// Node 1 is killed at the worst moment; the others must end by themselves, each with a sentence that names it.
+void die(weft::job& job, const std::string& when) {
+  auto& m = weft::make<weft::mutex>();
+  auto a = weft::make_array<int>(100'000, weft::placement::on(1));
+  if (job.self() == 1) {
+    for (int& v : a) v = 1;
+    if (when == "holding") m.lock();
+  }
+  weft::barrier();
+  if (job.self() == 1) {
+    if (when == "waiting")
+      std::thread([] { ::usleep(200'000), ::kill(::getpid(), SIGKILL); }).detach();
+    else
+      ::usleep(200'000), ::kill(::getpid(), SIGKILL);
+  }
+  if (when == "holding") m.lock();
+  if (when == "home")
+    for (int round = 0;; ++round) {  // its pages are asked for until it is gone
+      long sum = 0;
+      for (int v : a) sum += v;
+      check(sum == 100'000, "a sum of a dead node's pages that is wrong");
+      std::scoped_lock lock(m);
+      a[static_cast<std::size_t>(round) * 7919 % a.size()] = 1;
+    }
+  weft::barrier();
+  ::pause();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  weft::job job(argc, argv);
+  const std::string what = argc > 1 ? argv[1] : "all";
+  const bool all = what == "all";
+  if (all || what == "shift") shift(job, 40'000, 10);
+  if (all || what == "adjacent") adjacent(job, 10);
+  if (all || what == "count") count_under_lock(job, 200);
+  if (all || what == "containers") containers(job);
+  if (all || what == "pipeline") pipeline(job, 20);
+  if (all || what == "conditions") conditions(job, 10);
+  if (all || what == "threads") threads(job, 4);
+  if (all || what == "reuse") reuse(job);
+  if (what == "die") die(job, argv[2]);
+  weft::barrier();
+  if (job.self() == 0) std::printf("%s: right on %u nodes\n", what.c_str(), job.nodes());
+}

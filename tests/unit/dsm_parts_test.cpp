@@ -1,0 +1,120 @@
+// The parts of shared memory that need no second node: changes, sets of pages.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "base/random.h"
+#include "dsm/changes.h"
+#include "dsm/page_set.h"
+
+namespace weft::dsm {
+namespace {
+
+using page = std::vector<std::byte>;
+
+page random_page(base::random& random) {
+  page p(page_bytes);
+  for (auto& b : p) b = static_cast<std::byte>(random.next());
+  return p;
+}
+
+void apply(const changes& c, std::uint64_t base, page& to) {
+  for (const auto& r : c.runs()) std::memcpy(to.data() + (r.offset - base), r.data.data(), r.data.size());
+}
+
+TEST(changes, of_a_page_that_is_the_same_are_none) {
+  base::random random(1);
+  const page now = random_page(random);
+  page twin = now;
+  changes c;
+  EXPECT_FALSE(c.add(0, now.data(), twin.data(), page_bytes));
+  EXPECT_TRUE(c.empty());
+}
+
+TEST(changes, applied_to_the_twin_give_the_page_and_hold_no_byte_that_is_the_same) {
+  base::random random(2);
+  for (int round = 0; round < 2000; ++round) {
+    const page before = random_page(random);
+    page now = before;
+    for (auto writes = random.next() % 40; writes-- > 0;) {
+      const auto at = random.next() % page_bytes, length = std::min<std::uint64_t>(1 + random.next() % 20, page_bytes - at);
+      for (auto i = at; i < at + length; ++i) now[i] = static_cast<std::byte>(random.next());
+    }
+    page twin = before;
+    changes c;
+    EXPECT_EQ(c.add(8 * page_bytes, now.data(), twin.data(), page_bytes), now != before);
+    EXPECT_EQ(twin, now) << "the twin is brought up to date";
+    page copy = before;
+    apply(c, 8 * page_bytes, copy);
+    ASSERT_EQ(copy, now);
+    for (const auto& r : c.runs())
+      for (std::size_t i = 0; i < r.data.size(); ++i) ASSERT_NE(before[r.offset - 8 * page_bytes + i], r.data[i]);
+  }
+}
+
+TEST(changes, of_two_writers_of_neighbouring_bytes_do_not_touch_each_other) {
+  const page before(page_bytes);
+  page first = before, second = before, home = before;
+  for (std::size_t i = 0; i < page_bytes; ++i) (i % 2 ? first : second)[i] = std::byte{7};
+  for (page* p : {&first, &second}) {
+    page twin = before;
+    changes c;
+    c.add(0, p->data(), twin.data(), page_bytes);
+    apply(c, 0, home);
+  }
+  for (auto b : home) ASSERT_EQ(b, std::byte{7});
+}
+
+TEST(changes, of_many_pages_stay_valid_together) {
+  base::random random(3);
+  changes c;
+  std::vector<page> pages;
+  for (std::uint64_t p = 0; p < 300; ++p) {
+    pages.push_back(random_page(random));
+    page twin(page_bytes);
+    c.add(p * page_bytes, pages.back().data(), twin.data(), page_bytes);
+  }
+  std::vector<std::byte> all(300 * page_bytes);
+  for (const auto& r : c.runs()) std::memcpy(all.data() + r.offset, r.data.data(), r.data.size());
+  for (std::size_t p = 0; p < 300; ++p) ASSERT_EQ(std::memcmp(all.data() + p * page_bytes, pages[p].data(), page_bytes), 0);
+}
+
+TEST(a_page_set, does_what_a_set_does) {
+  base::random random(4);
+  constexpr page_id pages = 3'000'000;
+  auto set = page_set::create(pages).or_throw();
+  std::set<page_id> model;
+  for (int i = 0; i < 20000; ++i) {
+    auto p = static_cast<page_id>(random.next() % pages);
+    if (random.next() % 2) p %= 500;  // some of them close together
+    if (random.next() % 3) {
+      set.insert(p);
+      model.insert(p);
+    } else {
+      set.erase(p);
+      model.erase(p);
+    }
+    ASSERT_EQ(set.size(), model.size());
+    const auto from = static_cast<page_id>(random.next() % pages);
+    const auto next = model.lower_bound(from);
+    ASSERT_EQ(set.next(from), next == model.end() ? pages : *next);
+    auto absent = p;
+    while (model.contains(absent)) ++absent;
+    ASSERT_EQ(set.next_absent(p), absent);
+  }
+}
+
+TEST(a_page_set, finds_its_last_page) {
+  for (const page_id pages : {1u, 63u, 64u, 65u, 4096u, 4097u, 262144u, 262145u}) {
+    auto set = page_set::create(pages).or_throw();
+    EXPECT_EQ(set.next(0), pages);
+    set.insert(pages - 1);
+    EXPECT_EQ(set.next(0), pages - 1);
+    EXPECT_EQ(set.next_absent(pages - 1), pages);
+  }
+}
+
+}  // namespace
+}  // namespace weft::dsm
