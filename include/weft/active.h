@@ -202,8 +202,7 @@ class function<void(A...)> {
   handler_id id_ = 0;
 };
 
-// --- bulk transfers
-// -----------------------------------------------------------------------------------------------------------------
+// --- bulk transfers --------------------------------------------------------------------------------------------------------------
 
 // Where a segment is. Plain data: it may be an argument of a call.
 struct segment_address {

@@ -40,7 +40,6 @@ inline void touch(const void* p, std::size_t size, bool for_writing) {
 // Together: `count` zeroed elements, from a page's start on, so that nodes that write different arrays share no page.
 template <typename T>
 std::span<T> make_array(std::size_t count, placement where = {}) {
-  static_assert(std::is_trivially_default_constructible_v<T> || std::is_nothrow_default_constructible_v<T>);
   auto& s = space::here();
   T* first = static_cast<T*>(s.allocate_together(count * sizeof(T), std::max(page_size, alignof(T)), where));
   if constexpr (!std::is_trivially_default_constructible_v<T>) {
@@ -68,7 +67,7 @@ T* make_here(Arguments&&... arguments) {
 template <typename T>
 void destroy(T* object) {
   std::destroy_at(object);
-  free(object);
+  weft::free(object);
 }
 
 // Puts standard containers into shared memory. The container object itself must lie there as well if other nodes use it: make it

@@ -1,6 +1,6 @@
 // team: the threads that do a program's work, on all nodes.
 //
-//   weft::team team(job, threads);                     // so many on each node
+//   weft::team team(threads);                          // so many on each node
 //   team.run([&](weft::worker& me) {
 //     auto [first, last] = me.share_of(rows);          // of all workers of all nodes
 //     for (int step = 0; step < steps; ++step) {
@@ -113,6 +113,7 @@ inline void worker::barrier() {
 template <typename T, typename Operation>
 T worker::reduce(const T& mine, Operation combine) {
   static_assert(std::is_trivially_copyable_v<T>);
+  if (team_.threads_ * sizeof(T) > space::most_gathered) throw error(errc::too_large, "more than 1024 bytes of a node in a reduction");
   const auto b = std::as_bytes(std::span<const T, 1>(&mine, 1));
   team_.gathered_[thread_].assign(b.begin(), b.end());
   team_.meeting_.arrive_and_wait([this] {

@@ -14,8 +14,7 @@
 // Order. Operations through an import are those of the port (weft/port.h) and keep its order: to one node, in the order issued.
 // Automatic updates are ordered with deliberate ones as follows.
 //   - A deliberate update, then a store into bound memory: the store arrives later. Always.
-//   - A store into bound memory, then a deliberate update: in order where the binding is `mapped`; elsewhere only with flush() of
-//   the
+//   - A store into bound memory, then a deliberate update: in order where the binding is `mapped`; elsewhere only with flush() of the
 //     binding, or a fence, between them.
 //   - fence() is after both: it flushes this node's bindings to that node first.
 // A notification is run after the update that it came with has been performed, and after everything before that.
@@ -69,8 +68,7 @@ class group_state;
 class access_counters;
 }  // namespace communication
 
-// --- exporting
-// ----------------------------------------------------------------------------------------------------------------------
+// --- exporting -------------------------------------------------------------------------------------------------------------------
 
 // What a notification says: a deliberate update of `size` bytes at `offset` by `source`, with a word of the sender's choice.
 struct notification {
@@ -111,8 +109,7 @@ class exported {
   std::shared_ptr<communication::export_record> record_;
 };
 
-// --- importing
-// ----------------------------------------------------------------------------------------------------------------------
+// --- importing -------------------------------------------------------------------------------------------------------------------
 
 struct import_options {
   rights need = rights::none;                                 // refuse the import if the export does not grant these
@@ -213,8 +210,7 @@ class imported {
   std::shared_ptr<communication::proxy> proxy_;
 };
 
-// --- asynchronous updates
-// -----------------------------------------------------------------------------------------------------------
+// --- asynchronous updates --------------------------------------------------------------------------------------------------------
 
 // Deliberate updates that are handed over and performed by a thread of the queue's own, in order (SHRIMP 4.5.3). A source stays
 // unchanged until finish(). At most `depth` wait at a time; start() waits for room beyond that. Updates in the queue are not
@@ -235,8 +231,7 @@ class update_queue {
   std::unique_ptr<inside> inside_;
 };
 
-// --- automatic update
-// ---------------------------------------------------------------------------------------------------------------
+// --- automatic update ------------------------------------------------------------------------------------------------------------
 
 enum class update_way : std::uint8_t {
   automatic,  // mapped where the fabric can, else tracked
@@ -290,8 +285,7 @@ class binding {
   std::shared_ptr<communication::bound_memory> bound_;
 };
 
-// --- multicast
-// ----------------------------------------------------------------------------------------------------------------------
+// --- multicast -------------------------------------------------------------------------------------------------------------------
 
 // Memory of which every member has a copy. A write reaches all copies (eager update); writes of several members at the same time
 // leave every copy the same, because the group's owner, its first member, puts them into one order and sends them on.
@@ -315,8 +309,7 @@ class multicast_group {
   std::shared_ptr<communication::group_state> group_;
 };
 
-// --- the node's part
-// ----------------------------------------------------------------------------------------------------------------
+// --- the node's part -------------------------------------------------------------------------------------------------------------
 
 class vmmc {
  public:

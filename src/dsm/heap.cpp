@@ -13,12 +13,14 @@ result<std::unique_ptr<heap>> heap::create(port& p, std::byte* base, page_id pag
     window counter, words;
     queue freed;
   } mine;
-  auto counter = p.allocate(page_bytes);
+  auto counter = lazy_memory::create(page_bytes);
   if (!counter) return counter.failure();
-  auto words = p.allocate((pages / p.nodes() + 1) * sizeof(word));
+  h->own_counter_ = std::move(*counter);
+  auto words = lazy_memory::create((pages / p.nodes() + 1) * sizeof(word));
   if (!words) return words.failure();
-  for (auto [m, w] : {std::pair{*counter, &mine.counter}, std::pair{*words, &mine.words}}) {
-    auto exposed = p.expose(m, rights::all);
+  h->own_words_ = std::move(*words);
+  for (auto [m, w] : {std::pair{&h->own_counter_, &mine.counter}, std::pair{&h->own_words_, &mine.words}}) {
+    auto exposed = m->expose(p);
     if (!exposed) return exposed.failure();
     *w = *exposed;
   }
@@ -34,8 +36,7 @@ result<std::unique_ptr<heap>> heap::create(port& p, std::byte* base, page_id pag
   return h;
 }
 
-// --- sizes: four to each doubling from 64 bytes on, multiples of 16 below
-// -----------------------------------------------------------
+// --- sizes: four to each doubling from 64 bytes on, multiples of 16 below --------------------------------------------------------
 
 std::size_t heap::class_of(std::size_t size) {
   std::size_t cls = 0;
@@ -50,8 +51,7 @@ std::size_t heap::size_of_class(std::size_t cls) {
   return ((cls - 4) % 2 == 0 ? std::size_t{96} : std::size_t{128}) << doubling;
 }
 
-// --- allocation
-// -------------------------------------------------------------------------------------------------------------------
+// --- allocation ------------------------------------------------------------------------------------------------------------------
 
 result<void*> heap::allocate(std::size_t size, std::size_t alignment, placement where, bool& fresh) {
   if (!std::has_single_bit(alignment)) return status(errc::invalid_argument, "an alignment that is no power of two");
@@ -147,8 +147,7 @@ result<void*> heap::allocate_large(std::size_t pages, std::size_t alignment_page
   return base_ + std::size_t{aligned} * page_bytes;
 }
 
-// --- release
-// ----------------------------------------------------------------------------------------------------------------------
+// --- release ---------------------------------------------------------------------------------------------------------------------
 
 status heap::not_ours(const void* p) const {
   return {errc::invalid_argument, base::format("%p was given back, but it is not a block of shared memory that is in use", p)};

@@ -63,6 +63,7 @@ class heap {
   std::byte* const base_;
   const page_id pages_;
   homes* const homes_;
+  lazy_memory own_counter_, own_words_;
   window counter_at_0_;
   std::vector<window> words_;  // by node
   std::vector<queue> freed_;   // by node: blocks of its own that others have freed

@@ -19,8 +19,7 @@ protocol_statistics home_based::statistics() const {
           .acquires = sum(counter::acquires)};
 }
 
-// --- faults
-// -----------------------------------------------------------------------------------------------------------------------
+// --- faults ----------------------------------------------------------------------------------------------------------------------
 
 status home_based::fault(page_id p, bool write) {
   count(write ? counter::write_faults : counter::read_faults);
@@ -96,8 +95,7 @@ extent home_based::claim_ahead(page_id p, node_id home) {
   return all;
 }
 
-// --- release
-// ----------------------------------------------------------------------------------------------------------------------
+// --- release ---------------------------------------------------------------------------------------------------------------------
 
 bool home_based::start_watching(page_id p) {
   page_table::hold e(table_, p);
@@ -149,8 +147,7 @@ status home_based::send_changes() {
   return {};
 }
 
-// --- acquire
-// ----------------------------------------------------------------------------------------------------------------------
+// --- acquire ---------------------------------------------------------------------------------------------------------------------
 
 status home_based::drop(const std::vector<page_id>& list) {
   for (std::size_t i = 0; i < list.size();) {
@@ -192,8 +189,7 @@ status home_based::drop_run(extent e) {
   return {};
 }
 
-// --- the end of initialisation
-// ----------------------------------------------------------------------------------------------------
+// --- the end of initialisation ---------------------------------------------------------------------------------------------------
 
 status home_based::end_initialisation() {
   std::scoped_lock lock(gate_);

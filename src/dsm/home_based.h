@@ -42,8 +42,7 @@ class home_based : public protocol {
   explicit home_based(const parts& of)
       : port_(of.port), pages_(of.pages), table_(of.table), homes_(of.homes), gate_(of.port), outgoing_(of.port.nodes()) {}
 
-  // --- what a protocol provides
-  // ---------------------------------------------------------------------------------------------------
+  // --- what a protocol provides --------------------------------------------------------------------------------------------------
 
   // Fills the frames of pages whose home is `home`, and has it known that this node has copies from now on.
   virtual status fetch(node_id home, extent e) = 0;
@@ -54,8 +53,7 @@ class home_based : public protocol {
   // This node has no copy of the page any more.
   virtual status leave(node_id home, page_id p) = 0;
 
-  // --- what a protocol uses, behind the gate
-  // ----------------------------------------------------------------------------------------
+  // --- what a protocol uses, behind the gate -------------------------------------------------------------------------------------
 
   // A page whose home is here has been copied by others: it counts as written, because we cannot know, and is watched from now on.
   // False if the view does not have it open, so that nothing was written.

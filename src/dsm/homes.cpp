@@ -6,16 +6,18 @@ namespace weft::dsm {
 
 result<std::unique_ptr<homes>> homes::create(port& p, pages& memory, const exchange& with_all) {
   std::unique_ptr<homes> h(new homes(p, memory));
-  auto words = p.allocate((memory.count() / p.nodes() + 1) * sizeof(word));
+  auto words = lazy_memory::create((memory.count() / p.nodes() + 1) * sizeof(word));
   if (!words) return words.failure();
+  h->own_words_ = std::move(*words);
   struct card {
     window frames, words;
   } mine;
-  for (auto [m, w] : {std::pair{memory.frames(), &mine.frames}, std::pair{*words, &mine.words}}) {
-    auto exposed = p.expose(m, rights::all);
-    if (!exposed) return exposed.failure();
-    *w = *exposed;
-  }
+  auto frames = p.expose(memory.frames(), rights::all);
+  if (!frames) return frames.failure();
+  mine.frames = *frames;
+  auto exposed = h->own_words_.expose(p);
+  if (!exposed) return exposed.failure();
+  mine.words = *exposed;
   for (const auto& c : exchange_values(with_all, mine)) {
     h->frames_.push_back(c.frames);
     h->words_.push_back(c.words);

@@ -15,6 +15,7 @@
 #include <weft/port.h>
 #include <weft/space.h>
 
+#include "dsm/lazy_memory.h"
 #include "dsm/page_table.h"
 #include "dsm/pages.h"
 
@@ -63,6 +64,7 @@ class homes {
 
   port& port_;
   pages& pages_;
+  lazy_memory own_words_;
   std::vector<window> frames_, words_;
   std::atomic<bool> claiming_{false};
 };

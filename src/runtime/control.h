@@ -44,8 +44,7 @@ inline constexpr base::nanoseconds between_heartbeats = 5 * base::second;
 inline constexpr base::nanoseconds longest_silence_of_agent = 20 * base::second;
 inline constexpr base::nanoseconds longest_silence_of_launcher = 60 * base::second;
 
-// --- launcher to agent
-// ------------------------------------------------------------------------------------------------------------
+// --- launcher to agent -----------------------------------------------------------------------------------------------------------
 
 struct start_job {
   std::uint32_t nodes = 0, host = 0, hosts = 0;
@@ -88,8 +87,7 @@ struct end_job {
   auto fields() { return std::tie(at_once); }
 };
 
-// --- agent to launcher
-// ------------------------------------------------------------------------------------------------------------
+// --- agent to launcher -----------------------------------------------------------------------------------------------------------
 
 struct ready {
   std::string version;
@@ -132,8 +130,7 @@ struct finished {  // all nodes of this host are gone and all their output has b
   auto fields() { return std::tie(nothing); }
 };
 
-// --- node to agent to launcher
-// ----------------------------------------------------------------------------------------------------
+// --- node to agent to launcher ---------------------------------------------------------------------------------------------------
 
 struct hello {
   std::uint32_t node = 0;
@@ -169,16 +166,14 @@ struct ask_missing {  // who has not come to this exchange?
   auto fields() { return std::tie(node, round); }
 };
 
-// --- both ways between launcher and agent
-// ------------------------------------------------------------------------------------------
+// --- both ways between launcher and agent ----------------------------------------------------------------------------------------
 
 struct heartbeat {           // the agent answers each with one
   std::uint8_t watched = 1;  // 0: the launcher is about to be stopped, and its silence means nothing
   auto fields() { return std::tie(watched); }
 };
 
-// --- launcher to agent to node
-// ----------------------------------------------------------------------------------------------------
+// --- launcher to agent to node ---------------------------------------------------------------------------------------------------
 
 struct gathered {
   std::uint32_t round = 0;
@@ -198,8 +193,7 @@ struct missing {
   auto fields() { return std::tie(node, round, absent); }
 };
 
-// --- agent to node
-// ----------------------------------------------------------------------------------------------------------------
+// --- agent to node ---------------------------------------------------------------------------------------------------------------
 
 struct welcome {
   std::uint32_t self = 0, nodes = 0, host = 0, hosts = 0;

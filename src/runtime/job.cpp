@@ -59,6 +59,7 @@ fabric::fabric_options fabric_options_of(const runtime::identity& who) {
   o.first_port = static_cast<std::uint16_t>(base::parse_number(option(who, "port")).value_or(0));
   o.interface = option(who, "interface");
   o.provider = option(who, "provider");
+  o.dead_after = base::parse_duration(option(who, "stall-after")).value_or(o.dead_after);
   return o;
 }
 

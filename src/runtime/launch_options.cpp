@@ -16,7 +16,7 @@ struct named {
 constexpr named known[] = {
     {"fabric", "WEFT_FABRIC"},           {"impair", "WEFT_IMPAIR"},     {"port", "WEFT_PORT"},
     {"interface", "WEFT_INTERFACE"},     {"provider", "WEFT_PROVIDER"}, {"stall-after", "WEFT_STALL_AFTER"},
-    {"lock-memory", "WEFT_LOCK_MEMORY"},
+    {"lock-memory", "WEFT_LOCK_MEMORY"}, {"protocol", "WEFT_PROTOCOL"}, {"engine", "WEFT_ENGINE"},
 };
 
 status check_fabric(const std::string& fabric, std::uint32_t hosts) {
@@ -26,6 +26,20 @@ status check_fabric(const std::string& fabric, std::uint32_t hosts) {
     return {errc::invalid_argument,
             base::format("the fabric shm works inside one host and this job has %u; use --fabric udp or ofi", hosts)};
   return {};
+}
+
+status check_protocol(const std::string& protocol, std::uint32_t hosts) {
+  if (protocol != "direct" && protocol != "cashmere" && protocol != "hlrc")
+    return {errc::invalid_argument, "there is no protocol '" + protocol + "'; use direct, cashmere or hlrc, or leave --protocol out"};
+  if (protocol == "direct" && hosts > 1)
+    return {errc::invalid_argument,
+            base::format("the protocol direct works inside one host and this job has %u; use cashmere or hlrc", hosts)};
+  return {};
+}
+
+status check_engine(const std::string& engine) {
+  if (engine == "uffd" || engine == "mprotect") return {};
+  return {errc::invalid_argument, "there is no page engine '" + engine + "'; use uffd or mprotect, or leave --engine out"};
 }
 
 status check_port(const std::string& text, std::uint32_t nodes) {
@@ -55,6 +69,8 @@ status check_options(const launch_options& options, std::uint32_t nodes, std::ui
     status s;
     if (name == "fabric") s = check_fabric(value, hosts);
     if (name == "port") s = check_port(value, nodes);
+    if (name == "protocol") s = check_protocol(value, hosts);
+    if (name == "engine") s = check_engine(value);
     if (name == "stall-after" && base::parse_duration(value).value_or(0) <= 0)
       s = {errc::invalid_argument, "--stall-after " + value + " is not a duration; write it like 500ms, 5s or 2m"};
     if (!s) return s;

@@ -72,8 +72,7 @@ void software_space::on_fault(std::size_t page, bool write) {
   ::_exit(failed_status);
 }
 
-// --- memory
-// -----------------------------------------------------------------------------------------------------------------------
+// --- memory ----------------------------------------------------------------------------------------------------------------------
 
 void* software_space::allocate(std::size_t size, std::size_t alignment, placement where) {
   bool fresh = false;
@@ -108,8 +107,7 @@ void software_space::touch(const void* p, std::size_t size, bool for_writing) {
     on_fault(page, for_writing);
 }
 
-// --- synchronisation
-// --------------------------------------------------------------------------------------------------------------
+// --- synchronisation -------------------------------------------------------------------------------------------------------------
 
 void software_space::name(sync_object& o) {
   const std::uint32_t i = named_++;

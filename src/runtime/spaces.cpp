@@ -36,20 +36,13 @@ void use_space(space* s) noexcept {
 result<std::unique_ptr<space>> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all) {
   const std::string protocol = !choice.protocol.empty() ? choice.protocol : choice.one_host ? "direct" : "hlrc";
   if (protocol == "direct") {
-    if (!choice.one_host)
-      return status(errc::invalid_argument,
-                    "--protocol direct needs all nodes on one host; leave it out, or choose hlrc or cashmere");
     auto made = direct_space::create(p, with_all);
     if (!made) return made.failure();
     return std::unique_ptr<space>(std::move(*made));
   }
   space_options options{protocol, os::page_engine::way::best};
-  if (choice.engine == "uffd")
-    options.engine = os::page_engine::way::uffd;
-  else if (choice.engine == "mprotect")
-    options.engine = os::page_engine::way::mprotect;
-  else if (!choice.engine.empty())
-    return status(errc::invalid_argument, "there is no page engine '" + choice.engine + "'; choose uffd or mprotect");
+  if (choice.engine == "uffd") options.engine = os::page_engine::way::uffd;
+  if (choice.engine == "mprotect") options.engine = os::page_engine::way::mprotect;
   auto made = software_space::create(p, options, with_all);
   if (!made) return made.failure();
   return std::unique_ptr<space>(std::move(*made));

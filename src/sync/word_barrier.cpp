@@ -8,10 +8,10 @@ namespace weft::sync {
 
 result<std::unique_ptr<word_barrier>> word_barrier::create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all) {
   std::unique_ptr<word_barrier> b(new word_barrier(p, protocol));
-  auto own = p.allocate(most_rounds * sizeof(word) + 2 * p.nodes() * most_gathered);
+  auto own = dsm::lazy_memory::create(most_rounds * sizeof(word) + 2 * p.nodes() * most_gathered);
   if (!own) return own.failure();
-  b->own_ = *own;
-  auto exposed = p.expose(*own, rights::all);
+  b->own_ = std::move(*own);
+  auto exposed = b->own_.expose(p);
   if (!exposed) return exposed.failure();
   b->windows_ = dsm::exchange_values(with_all, *exposed);
   return b;
@@ -49,7 +49,7 @@ status word_barrier::gather(bytes mine, mutable_bytes all) {
   const std::size_t first = value_offset(0);
   if (auto met = meet(); !met) return met;
   for (node_id n = 0; n < port_.nodes(); ++n)
-    std::memcpy(all.data() + n * mine.size(), own_.base + first + n * most_gathered, mine.size());
+    std::memcpy(all.data() + n * mine.size(), own_.base() + first + n * most_gathered, mine.size());
   return protocol_.acquire({});
 }
 

@@ -24,7 +24,7 @@ class word_barrier final : public barriers {
 
   word_barrier(port& p, dsm::protocol& protocol) : port_(p), protocol_(protocol) {}
   status meet();
-  word* rounds() const noexcept { return reinterpret_cast<word*>(own_.base); }
+  word* rounds() const noexcept { return reinterpret_cast<word*>(own_.base()); }
   // Values lie behind the rounds, in two sets: a node may be a barrier ahead of one that still reads.
   std::size_t value_offset(node_id node) const noexcept {
     return most_rounds * sizeof(word) + ((epoch_ % 2) * port_.nodes() + node) * most_gathered;
@@ -32,7 +32,7 @@ class word_barrier final : public barriers {
 
   port& port_;
   dsm::protocol& protocol_;
-  memory own_;
+  dsm::lazy_memory own_;
   std::vector<window> windows_;
   word epoch_ = 0;  // the barrier's number; only the thread that is in it
 };

@@ -18,15 +18,16 @@ word load(const word& w) {
 
 result<std::unique_ptr<word_locks>> word_locks::create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all) {
   std::unique_ptr<word_locks> l(new word_locks(p, protocol));
-  auto tails = p.allocate(most_objects * sizeof(word));
+  auto tails = dsm::lazy_memory::create(most_objects * sizeof(word));
   if (!tails) return tails.failure();
-  auto places = p.allocate(most_places * sizeof(place));
+  l->tails_ = std::move(*tails);
+  auto places = dsm::lazy_memory::create(most_places * sizeof(place));
   if (!places) return places.failure();
-  l->places_ = *places;
+  l->places_ = std::move(*places);
   for (std::uint32_t i = most_places; i-- > 0;) l->free_.push_back(i);
   card mine;
-  for (auto [m, w] : {std::pair{*tails, &mine.tails}, std::pair{*places, &mine.places}}) {
-    auto exposed = p.expose(m, rights::all);
+  for (auto [m, w] : {std::pair{&l->tails_, &mine.tails}, std::pair{&l->places_, &mine.places}}) {
+    auto exposed = m->expose(p);
     if (!exposed) return exposed.failure();
     *w = *exposed;
   }

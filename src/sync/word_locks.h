@@ -38,7 +38,7 @@ class word_locks final : public locks {
   word_locks(port& p, dsm::protocol& protocol) : port_(p), protocol_(protocol) {}
 
   static word name_of(node_id node, std::uint32_t place) { return word{node} << 32 | (place + 1); }
-  place& at(std::uint32_t i) const noexcept { return reinterpret_cast<place*>(places_.base)[i]; }
+  place& at(std::uint32_t i) const noexcept { return reinterpret_cast<place*>(places_.base())[i]; }
   result<std::uint32_t> take_place();
   void give_place(std::uint32_t i);
   result<bool> try_for(object_number n, word self, duration limit);
@@ -46,7 +46,7 @@ class word_locks final : public locks {
 
   port& port_;
   dsm::protocol& protocol_;
-  memory places_;
+  dsm::lazy_memory tails_, places_;
   std::vector<card> cards_;
 
   os::spin_lock lock_;  // guards the next two

@@ -6,9 +6,10 @@ namespace weft::sync {
 
 result<std::unique_ptr<words>> words::create(port& p, locks& by, const dsm::exchange& with_all) {
   std::unique_ptr<words> w(new words(p, by));
-  auto own = p.allocate(most_objects * sizeof(word));
+  auto own = dsm::lazy_memory::create(most_objects * sizeof(word));
   if (!own) return own.failure();
-  auto exposed = p.expose(*own, rights::all);
+  w->own_ = std::move(*own);
+  auto exposed = w->own_.expose(p);
   if (!exposed) return exposed.failure();
   w->windows_ = dsm::exchange_values(with_all, *exposed);
   return w;

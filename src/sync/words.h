@@ -38,6 +38,7 @@ class words {
 
   port& port_;
   locks& locks_;
+  dsm::lazy_memory own_;
   std::vector<window> windows_;
 };
 

@@ -44,8 +44,7 @@ udp_port::~udp_port() {
   udp_port::close();
 }
 
-// --- bringing up
-// ------------------------------------------------------------------------------------------------------------------
+// --- bringing up -----------------------------------------------------------------------------------------------------------------
 
 result<base::byte_buffer> udp_port::open() {
   if (!options_.impair.empty()) {
@@ -146,8 +145,7 @@ port_statistics udp_port::statistics() const {
   return s;
 }
 
-// --- sending
-// ----------------------------------------------------------------------------------------------------------------------
+// --- sending ---------------------------------------------------------------------------------------------------------------------
 
 bool udp_port::try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   peer& p = peers_[node];
@@ -231,8 +229,7 @@ void udp_port::after_send(peer& p, datagram_socket::outcome how) {
   if (how == datagram_socket::outcome::too_large) p.link->change_datagram_bytes(datagram_socket::path_payload(p.where));
 }
 
-// --- receiving
-// --------------------------------------------------------------------------------------------------------------------
+// --- receiving -------------------------------------------------------------------------------------------------------------------
 
 bool udp_port::poll_transport() {
   bool any = false;
@@ -314,8 +311,7 @@ bool udp_port::pending() {
   return false;
 }
 
-// --- the clock
-// --------------------------------------------------------------------------------------------------------------------
+// --- the clock -------------------------------------------------------------------------------------------------------------------
 
 base::nanoseconds udp_port::next_deadline() const {
   base::nanoseconds next = never;
@@ -355,8 +351,7 @@ void udp_port::bury(node_id node, base::nanoseconds now) {
   tell_unreachable(node, how);
 }
 
-// --- sleeping
-// ---------------------------------------------------------------------------------------------------------------------
+// --- sleeping --------------------------------------------------------------------------------------------------------------------
 
 void udp_port::arm(sleeper who) {
   armed_.store(static_cast<std::uint32_t>(who));  // sequentially consistent, as is kick(): the news or the ring, one is seen

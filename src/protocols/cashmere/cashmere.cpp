@@ -14,11 +14,11 @@ using dsm::page_id;
 result<std::unique_ptr<cashmere>> cashmere::create(port& p, dsm::pages& memory, dsm::page_table& table, dsm::homes& homes,
                                                    const dsm::exchange& with_all) {
   std::unique_ptr<cashmere> c(new cashmere({p, memory, table, homes}));
-  auto directory = p.allocate(memory.count() * c->bit_words_ * sizeof(word));
+  auto directory = dsm::lazy_memory::create(memory.count() * c->bit_words_ * sizeof(word));
   if (!directory) return directory.failure();
-  c->directory_ = *directory;
+  c->directory_ = std::move(*directory);
   card mine;
-  auto exposed = p.expose(*directory, rights::all);
+  auto exposed = c->directory_.expose(p);
   if (!exposed) return exposed.failure();
   mine.directory = *exposed;
   for (queue* q : {&mine.notices, &mine.first_copies}) {
@@ -30,8 +30,7 @@ result<std::unique_ptr<cashmere>> cashmere::create(port& p, dsm::pages& memory, 
   return c;
 }
 
-// --- faults
-// -----------------------------------------------------------------------------------------------------------------------
+// --- faults ----------------------------------------------------------------------------------------------------------------------
 
 // Cashmere 2.2, read fault: join the sharers, then copy the page. The first sharer has the home note its own writes from now on;
 // the news is there before the page is read.
@@ -59,8 +58,7 @@ status cashmere::leave(node_id home, page_id p) {
   return port_.fetch_and(home, cards_[home].directory, own_offset(p), ~own_bit()).failure();
 }
 
-// --- release
-// ----------------------------------------------------------------------------------------------------------------------
+// --- release ---------------------------------------------------------------------------------------------------------------------
 
 // Cashmere 2.2: a release writes through, then tells the sharers of every page that was written.
 status cashmere::release() {
@@ -116,8 +114,7 @@ status cashmere::tell_sharers() {
   return {};
 }
 
-// --- acquire
-// ----------------------------------------------------------------------------------------------------------------------
+// --- acquire ---------------------------------------------------------------------------------------------------------------------
 
 // Cashmere 2.2: an acquire drops the pages on this node's list of notices.
 status cashmere::acquire(bytes) {

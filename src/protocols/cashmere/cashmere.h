@@ -42,10 +42,10 @@ class cashmere final : public dsm::home_based {
   std::uint64_t directory_offset(dsm::page_id p) const noexcept { return std::uint64_t{p} * bit_words_ * sizeof(word); }
   std::uint64_t own_offset(dsm::page_id p) const noexcept { return directory_offset(p) + port_.self() / 64 * sizeof(word); }
   word own_bit() const noexcept { return word{1} << port_.self() % 64; }
-  word* own_directory(dsm::page_id p) const noexcept { return reinterpret_cast<word*>(directory_.base + directory_offset(p)); }
+  word* own_directory(dsm::page_id p) const noexcept { return reinterpret_cast<word*>(directory_.base() + directory_offset(p)); }
 
   const std::size_t bit_words_;  // of a directory entry
-  memory directory_;             // this node's part
+  dsm::lazy_memory directory_;           // this node's part
   struct card {
     window directory;
     queue notices, first_copies;

@@ -1,0 +1,36 @@
+// Memory for tables that are large and mostly empty: zeroed, exposable on every fabric, and costing nothing until touched. Not from
+// port::allocate, which would lock all of it in memory where the job is told to.
+#pragma once
+
+#include <weft/port.h>
+
+#include "os/memory_file.h"
+
+namespace weft::dsm {
+
+class lazy_memory {
+ public:
+  lazy_memory() = default;
+  static result<lazy_memory> create(std::size_t size) {
+    lazy_memory m;
+    const std::size_t whole = os::round_to_pages(size);
+    auto file = os::create_memory_file("weft table", whole);
+    if (!file) return file.failure();
+    auto where = os::map_file(file->get(), 0, whole, true);
+    if (!where) return where.failure();
+    m.file_ = std::move(*file);
+    m.where_ = std::move(*where);
+    return m;
+  }
+
+  std::byte* base() const noexcept { return where_.base(); }
+
+  // Exposes it; it must outlive the port's use of the window.
+  result<window> expose(port& p) const { return p.expose({where_.base(), where_.size(), file_.get(), 0}, rights::all); }
+
+ private:
+  os::unique_fd file_;
+  os::mapping where_;
+};
+
+}  // namespace weft::dsm
