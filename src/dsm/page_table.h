@@ -26,7 +26,6 @@ class page_table {
   struct entry {
     std::atomic<std::uint8_t> held;
     view now;  // guarded by held; changed by show()
-    bool spare;
     bool settled;               // guarded by held: `home` will not change any more
     std::uint32_t home_plus_1;  // guarded by held; 0: not known
   };
