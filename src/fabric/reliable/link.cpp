@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t most_buffer_bytes = std::size_t{1} << 30;  // credit is counted modulo 2^32
 constexpr unsigned questions_before_silence = 3;
 constexpr std::size_t most_owed_packets = 32;
+constexpr std::size_t large_packet = 16384;
 
 }  // namespace
 
@@ -48,8 +49,8 @@ link::link(const link_options& options)
     : options_(sane(options)),
       addressing_{options_.group, options_.self, options_.peer},
       payload_capacity_(options_.datagram_bytes - header_bytes),
-      senders_{send_lane(options_.send_buffer_bytes[0], payload_capacity_, options_.ack_delay),
-               send_lane(options_.send_buffer_bytes[1], payload_capacity_, options_.ack_delay)},
+      senders_{send_lane(*options_.sealer, options_.send_buffer_bytes[0], payload_capacity_, options_.ack_delay),
+               send_lane(*options_.sealer, options_.send_buffer_bytes[1], payload_capacity_, options_.ack_delay)},
       receivers_{receive_lane(options_.receive_buffer_bytes[0], options_.credit_bytes[0]),
                  receive_lane(options_.receive_buffer_bytes[1], options_.credit_bytes[1])},
       round_trip_(options_.min_retry, options_.max_retry) {}
@@ -158,7 +159,7 @@ void link::owe_ack(nanoseconds now, std::size_t packet_bytes, bool at_once) {
   owed_bytes_ += charge_of(packet_bytes);
   if (packet_bytes >= payload_capacity_ - payload_capacity_ / 4) ++owed_full_packets_;
   const std::size_t window = std::min(options_.credit_bytes[0], options_.credit_bytes[1]);
-  at_once = at_once || owed_full_packets_ >= 2 || owed_packets_ >= most_owed_packets || owed_bytes_ >= window / 4;
+  at_once = at_once || owed_full_packets_ >= (payload_capacity_ >= large_packet ? 4u : 2u) || owed_packets_ >= most_owed_packets || owed_bytes_ >= window / 4;
   ack_at_ = std::min(ack_at_, at_once ? now : now + options_.ack_delay);
 }
 
@@ -235,7 +236,8 @@ bool link::transmit_data(nanoseconds now, std::size_t l, outgoing& out) {
   h.piece = static_cast<std::uint8_t>(chosen.offset / piece_unit);
   out.payload = p.payload().subspan(chosen.offset, chosen.size);
   if (chosen.whole() && chosen.size > seal::short_payload) {
-    if (!p.digested) p.digest = options_.sealer->digest_of(out.payload);
+    const std::size_t whole = out.payload.size() / seal::block_bytes;
+    if (!p.digested) p.digest = options_.sealer->finish({p.blocks.data(), whole}, out.payload.subspan(whole * seal::block_bytes));
     p.digested = true;
     format(h, p.digest, *options_.sealer, out.header);
   } else {

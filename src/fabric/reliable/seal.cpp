@@ -43,16 +43,20 @@ seal::seal(const key& job_key) {
 
 seal::digest seal::digest_of(bytes payload) const {
   assert(payload.size() > short_payload && payload.size() <= most_payload);
-  std::array<clnh_digest, most_payload / clnh_block_bytes> blocks;
+  std::array<clnh_digest, most_blocks> blocks;
   std::size_t count = 0;
-  for (; !payload.empty(); ++count) {
-    const auto block = payload.first(std::min(payload.size(), clnh_block_bytes));
-    blocks[count] = clnh(hash_key_, block);
-    payload = payload.subspan(block.size());
-  }
+  for (; payload.size() >= block_bytes; payload = payload.subspan(block_bytes)) blocks[count++] = hash_block(payload.data());
+  return finish({blocks.data(), count}, payload);
+}
+
+seal::digest seal::finish(std::span<const clnh_digest> blocks, bytes rest) const {
+  std::array<clnh_digest, most_blocks> all;
+  std::copy(blocks.begin(), blocks.end(), all.begin());
+  std::size_t count = blocks.size();
+  if (!rest.empty()) all[count++] = clnh(hash_key_, rest);
   digest whole;
   static_assert(crypto_shorthash_siphashx24_BYTES == sizeof whole);
-  crypto_shorthash_siphashx24(raw(whole.data()), reinterpret_cast<const unsigned char*>(blocks.data()), count * sizeof(clnh_digest),
+  crypto_shorthash_siphashx24(raw(whole.data()), reinterpret_cast<const unsigned char*>(all.data()), count * sizeof(clnh_digest),
                               raw(digest_key_.data()));
   return whole;
 }

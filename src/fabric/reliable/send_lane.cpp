@@ -19,8 +19,8 @@ constexpr std::int32_t modular_difference(std::uint32_t a, std::uint32_t b) { re
 
 }  // namespace
 
-send_lane::send_lane(std::size_t buffer_bytes, std::size_t payload_capacity, nanoseconds ack_delay)
-    : buffer_bytes_(buffer_bytes), payload_capacity_(payload_capacity), ack_delay_(ack_delay), pool_(buffer_bytes), window_(buffer_bytes) {}
+send_lane::send_lane(const seal& sealer, std::size_t buffer_bytes, std::size_t payload_capacity, nanoseconds ack_delay)
+    : sealer_(&sealer), buffer_bytes_(buffer_bytes), payload_capacity_(payload_capacity), ack_delay_(ack_delay), pool_(buffer_bytes), window_(buffer_bytes) {}
 
 // --- packing ----------------------------------------------------------------------------------------------------------------------
 
@@ -70,17 +70,28 @@ void send_lane::reserve_in_open(std::size_t needed) {
   p.storage = std::move(larger);
 }
 
+// Hashes each block of the payload as it becomes whole: it is in the cache now, and will not be when the packet is sent.
+void send_lane::copy_in(packet& into, bytes from) {
+  while (!from.empty()) {
+    const std::size_t n = std::min(from.size(), seal::block_bytes - into.used % seal::block_bytes);
+    std::memcpy(into.storage.data.get() + into.used, from.data(), n);
+    into.used += static_cast<std::uint32_t>(n);
+    from = from.subspan(n);
+    if (into.used % seal::block_bytes == 0)
+      into.blocks[into.used / seal::block_bytes - 1] = sealer_->hash_block(into.storage.data.get() + into.used - seal::block_bytes);
+  }
+}
+
 // Takes head.size bytes off the front of first||second.
 void send_lane::append(packet& into, const chunk& head, bytes& first, bytes& second) {
-  std::byte* to = into.storage.data.get() + into.used;
-  store_chunk_head(to, head);
-  to += chunk_head_bytes;
+  std::byte chunk_head[chunk_head_bytes];
+  store_chunk_head(chunk_head, head);
+  copy_in(into, chunk_head);
   const std::size_t from_first = std::min(head.size, first.size());
-  if (from_first != 0) std::memcpy(to, first.data(), from_first);
-  if (head.size > from_first) std::memcpy(to + from_first, second.data(), head.size - from_first);
+  copy_in(into, first.first(from_first));
+  copy_in(into, second.first(head.size - from_first));
   first = first.subspan(from_first);
   second = second.subspan(head.size - from_first);
-  into.used += static_cast<std::uint32_t>(chunk_head_bytes + head.size);
 }
 
 // A record that fits a fresh packet is never taken apart, even if that leaves the open packet half empty: assembling it would cost

@@ -43,6 +43,7 @@ class send_lane {
     bool overtaken = false;           // sent again because later ones were accepted: an earlier copy may yet arrive
     bool digested = false;
     seal::digest digest;              // of the whole payload, computed once
+    std::array<clnh_digest, seal::most_blocks> blocks;  // of the payload's whole blocks, computed as they are filled
 
     bytes payload() const { return {storage.data.get(), used}; }
   };
@@ -64,7 +65,7 @@ class send_lane {
     std::uint64_t losses_seen = 0;
   };
 
-  send_lane(std::size_t buffer_bytes, std::size_t payload_capacity, nanoseconds ack_delay);
+  send_lane(const seal& sealer, std::size_t buffer_bytes, std::size_t payload_capacity, nanoseconds ack_delay);
 
   bool room(std::size_t record_bytes) const;
   std::size_t room_in_packet() const;
@@ -105,6 +106,7 @@ class send_lane {
   packet& open_packet(std::size_t needed);
   void reserve_in_open(std::size_t needed);
   void append(packet& into, const chunk& head, bytes& first, bytes& second);
+  void copy_in(packet& into, bytes from);
 
   // Acknowledgement.
   struct news {
@@ -133,6 +135,7 @@ class send_lane {
   void start(nanoseconds now, const round_trip& path, selection& chosen);
   nanoseconds tail_time(nanoseconds now, const round_trip& path) const;
 
+  const seal* sealer_;
   std::size_t buffer_bytes_;
   std::size_t payload_capacity_;
   nanoseconds ack_delay_;  // the peer's, presumably: how long an answer may take beyond the round trip

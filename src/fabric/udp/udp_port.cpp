@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t socket_buffer = std::size_t{8} << 20;
 constexpr std::size_t most_window = std::size_t{2} << 20, least_window = std::size_t{128} << 10;
 constexpr std::size_t segmented_below = 16384;  // datagrams of at most this size leave in batches
-constexpr std::size_t ahead_before_poll = std::size_t{256} << 10;
+constexpr std::size_t ahead_before_poll = std::size_t{256} << 10, sent_before_poll = std::size_t{128} << 10;
 constexpr unsigned receives_a_turn = 4;
 
 constexpr base::nanoseconds shortest_nap = 100 * base::microsecond, longest_nap = base::millisecond;
@@ -159,7 +159,9 @@ bool udp_port::try_transmit(node_id node, lane l, handler_id id, std::span<const
     if (!p.link->room(l, head_bytes + payload.size())) return false;
     p.link->push(l, {head, head_bytes}, payload);
     flush(p, base::now());
-    far_ahead = p.link->send_bytes_held(l) > ahead_before_poll;
+    p.unpolled += head_bytes + payload.size();
+    far_ahead = p.unpolled >= sent_before_poll && p.link->send_bytes_held(l) > ahead_before_poll;
+    if (far_ahead) p.unpolled = 0;
   }
   // A sender that streams takes its acknowledgements itself: it need not wait for the communication thread to be scheduled, and its
   // buffers come back while they are still in the cache. (In a handler this does nothing: the role is taken.)

@@ -43,6 +43,7 @@ class udp_port final : public message_port {
     std::atomic<bool> leftover{false};  // the driver's: records wait until requests are welcome again
     bool ended = false;                 // the driver's: its end has been told
     std::unique_ptr<std::byte[]> batch;  // datagrams that leave together
+    std::size_t unpolled = 0;            // bytes sent since a sender last looked for acknowledgements
   };
 
   bool try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) override;
