@@ -47,6 +47,12 @@ TEST(seal, the_vector_version_gives_what_the_definition_gives) {
       const bytes part(block.data() + misaligned, size);
       ASSERT_EQ(clnh(key, part), clnh_plain(key, part)) << size;
     }
+  for (std::size_t misaligned : {0, 1}) {
+    const bytes whole(block.data() + misaligned, clnh_block_bytes);
+    std::vector<std::byte> copy(clnh_block_bytes + 1);
+    EXPECT_EQ(clnh_copy(key, copy.data() + misaligned, whole.data()), clnh_plain(key, whole));
+    EXPECT_TRUE(std::equal(whole.begin(), whole.end(), copy.begin() + static_cast<std::ptrdiff_t>(misaligned)));
+  }
 }
 
 TEST(seal, every_flipped_bit_changes_the_tag) {

@@ -36,7 +36,7 @@ packet_buffer buffer_pool::take(std::size_t packet_bytes) {
     kept_ -= capacity;
   } else {
     make_way(capacity);
-    buffer.data = std::make_unique_for_overwrite<std::byte[]>(capacity);
+    buffer.data.reset(static_cast<std::byte*>(::operator new[](capacity, free_lines::line_alignment)));
   }
   out_ += capacity;
   return buffer;

@@ -9,12 +9,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 namespace weft::fabric::reliable {
 
+// Begins with a cache line: payloads are copied and hashed by whole lines.
+struct free_lines {
+  void operator()(std::byte* lines) const { ::operator delete[](lines, line_alignment); }
+  static constexpr std::align_val_t line_alignment{64};
+};
+using line_buffer = std::unique_ptr<std::byte[], free_lines>;
+
 struct packet_buffer {
-  std::unique_ptr<std::byte[]> data;
+  line_buffer data;
   std::uint32_t capacity = 0;
 
   explicit operator bool() const { return data != nullptr; }
@@ -45,7 +53,7 @@ class buffer_pool {
 
   std::size_t most_bytes_;
   std::size_t out_ = 0, kept_ = 0;
-  std::array<std::vector<std::unique_ptr<std::byte[]>>, size_count> kept_buffers_;
+  std::array<std::vector<line_buffer>, size_count> kept_buffers_;
 };
 
 }  // namespace weft::fabric::reliable

@@ -15,7 +15,8 @@ constexpr std::size_t stride_words = 8;
 constexpr std::size_t stride_bytes = stride_words * 8;
 
 // Adds `strides` strides of `message` to `into`, with the key from word `at` on.
-using strides_function = void (*)(const clnh_key& key, std::size_t at, const std::byte* message, std::size_t strides, clnh_digest& into);
+using strides_function = void (*)(const clnh_key& key, std::size_t at, const std::byte* message, std::size_t strides,
+                                  clnh_digest& into);
 
 // Carry-less product, four bits of `b` at a time.
 clnh_digest product(std::uint64_t a, std::uint64_t b) {
@@ -51,9 +52,17 @@ void plain_strides(const clnh_key& key, std::size_t at, const std::byte* message
 
 #if defined(__x86_64__)
 
+// Adds all products in an array of vector registers.
+template <typename V, std::size_t n>
+void xor_all(const V (&sums)[n], clnh_digest& into) {
+  clnh_digest parts[n * (sizeof(V) / sizeof(clnh_digest))];
+  std::memcpy(parts, sums, sizeof parts);
+  for (const auto& part : parts) into[0] ^= part[0], into[1] ^= part[1];
+}
+
 // 0x10: the low word of the first operand times the high word of the second, in each pair.
-[[gnu::target("pclmul,sse2")]] void pclmul_strides(const clnh_key& key, std::size_t at, const std::byte* message, std::size_t strides,
-                                                   clnh_digest& into) {
+[[gnu::target("pclmul,sse2")]] void pclmul_strides(const clnh_key& key, std::size_t at, const std::byte* message,
+                                                   std::size_t strides, clnh_digest& into) {
   __m128i sums[4] = {};
   for (std::size_t s = 0; s < strides; ++s, at += stride_words, message += stride_bytes)
     for (std::size_t i = 0; i < 4; ++i) {
@@ -61,9 +70,7 @@ void plain_strides(const clnh_key& key, std::size_t at, const std::byte* message
       const __m128i keyed = _mm_xor_si128(m, _mm_load_si128(reinterpret_cast<const __m128i*>(&key.words[at]) + i));
       sums[i] = _mm_xor_si128(sums[i], _mm_clmulepi64_si128(keyed, keyed, 0x10));
     }
-  clnh_digest parts[4];
-  std::memcpy(parts, sums, sizeof parts);
-  for (const auto& part : parts) into[0] ^= part[0], into[1] ^= part[1];
+  xor_all(sums, into);
 }
 
 [[gnu::target("vpclmulqdq,avx512f")]] inline void wide_add(const std::uint64_t* key, const std::byte* message, __m512i& sum) {
@@ -77,19 +84,44 @@ void plain_strides(const clnh_key& key, std::size_t at, const std::byte* message
   for (; strides >= 4; strides -= 4, at += 4 * stride_words, message += 4 * stride_bytes)
     for (std::size_t i = 0; i < 4; ++i) wide_add(&key.words[at + i * stride_words], message + i * stride_bytes, sums[i]);
   for (; strides > 0; --strides, at += stride_words, message += stride_bytes) wide_add(&key.words[at], message, sums[0]);
-  clnh_digest parts[16];
-  std::memcpy(parts, sums, sizeof parts);
-  for (const auto& part : parts) into[0] ^= part[0], into[1] ^= part[1];
+  xor_all(sums, into);
+}
+
+[[gnu::target("vpclmulqdq,avx512f")]] clnh_digest wide_copy(const clnh_key& key, std::byte* to, const std::byte* from) {
+  constexpr std::size_t at_once = 4;
+  __m512i sums[at_once] = {};
+  for (std::size_t at = 0; at < clnh_block_bytes; at += at_once * stride_bytes)
+    for (std::size_t i = 0; i < at_once; ++i) {
+      const __m512i m = _mm512_loadu_si512(from + at + i * stride_bytes);
+      _mm512_storeu_si512(to + at + i * stride_bytes, m);
+      const __m512i keyed = _mm512_xor_si512(m, _mm512_load_si512(&key.words[(at + i * stride_bytes) / 8]));
+      sums[i] = _mm512_xor_si512(sums[i], _mm512_clmulepi64_epi128(keyed, keyed, 0x10));
+    }
+  clnh_digest digest{};
+  xor_all(sums, digest);
+  return digest;
+}
+
+bool has_wide() {
+  return __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f");
 }
 
 strides_function widest() {
-  if (__builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f")) return wide_strides;
+  if (has_wide()) return wide_strides;
   return __builtin_cpu_supports("pclmul") ? pclmul_strides : plain_strides;
 }
 
 #else
 
-strides_function widest() { return plain_strides; }
+bool has_wide() {
+  return false;
+}
+clnh_digest wide_copy(const clnh_key&, std::byte*, const std::byte*) {
+  return {};
+}
+strides_function widest() {
+  return plain_strides;
+}
 
 #endif
 
@@ -113,6 +145,15 @@ clnh_digest clnh(const clnh_key& key, bytes block) {
   return clnh_with(chosen, key, block);
 }
 
-clnh_digest clnh_plain(const clnh_key& key, bytes block) { return clnh_with(plain_strides, key, block); }
+clnh_digest clnh_copy(const clnh_key& key, std::byte* to, const std::byte* from) {
+  static const bool wide = has_wide();
+  if (wide) return wide_copy(key, to, from);
+  std::memcpy(to, from, clnh_block_bytes);
+  return clnh(key, {to, clnh_block_bytes});
+}
+
+clnh_digest clnh_plain(const clnh_key& key, bytes block) {
+  return clnh_with(plain_strides, key, block);
+}
 
 }  // namespace weft::fabric::reliable

@@ -30,6 +30,9 @@ using clnh_digest = std::array<std::uint64_t, 2>;  // the low half of the polyno
 // its true length elsewhere.
 clnh_digest clnh(const clnh_key& key, bytes block);
 
+// Copies a whole block and hashes it on the way: each byte is loaded once for both.
+clnh_digest clnh_copy(const clnh_key& key, std::byte* to, const std::byte* from);
+
 // The definition, without help from the processor: the same result, slowly.
 clnh_digest clnh_plain(const clnh_key& key, bytes block);
 

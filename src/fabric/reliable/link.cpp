@@ -57,9 +57,13 @@ link::link(const link_options& options)
 
 // --- from above -------------------------------------------------------------------------------------------------------------------
 
-bool link::room(weft::lane which, std::size_t record_bytes) const { return senders_[index(which)].room(record_bytes); }
+bool link::room(weft::lane which, std::size_t record_bytes) const {
+  return senders_[index(which)].room(record_bytes);
+}
 
-std::size_t link::room_in_packet(weft::lane which) const { return senders_[index(which)].room_in_packet(); }
+std::size_t link::room_in_packet(weft::lane which) const {
+  return senders_[index(which)].room_in_packet();
+}
 
 void link::push(weft::lane which, bytes head, bytes body) {
   senders_[index(which)].push(head, body);
@@ -159,7 +163,8 @@ void link::owe_ack(nanoseconds now, std::size_t packet_bytes, bool at_once) {
   owed_bytes_ += charge_of(packet_bytes);
   if (packet_bytes >= payload_capacity_ - payload_capacity_ / 4) ++owed_full_packets_;
   const std::size_t window = std::min(options_.credit_bytes[0], options_.credit_bytes[1]);
-  at_once = at_once || owed_full_packets_ >= (payload_capacity_ >= large_packet ? 4u : 2u) || owed_packets_ >= most_owed_packets || owed_bytes_ >= window / 4;
+  at_once = at_once || owed_full_packets_ >= (payload_capacity_ >= large_packet ? 4u : 2u) || owed_packets_ >= most_owed_packets ||
+            owed_bytes_ >= window / 4;
   ack_at_ = std::min(ack_at_, at_once ? now : now + options_.ack_delay);
 }
 
@@ -216,8 +221,10 @@ void link::run_timers(nanoseconds now) {
   for (auto& sender : senders_) {
     if (!sender.expire(now, round_trip_)) continue;
     ++unanswered_;
-    if (sender.starved()) probe_wanted_ = true;
-    else ++statistics_.timeouts;
+    if (sender.starved())
+      probe_wanted_ = true;
+    else
+      ++statistics_.timeouts;
   }
   if (probe_time() <= now) probe_wanted_ = true;
 }
@@ -245,8 +252,10 @@ bool link::transmit_data(nanoseconds now, std::size_t l, outgoing& out) {
   }
   if (!chosen.whole()) ++statistics_.pieces_out;
   if (chosen.tail_probe) ++statistics_.tail_probes;
-  if (chosen.again) ++statistics_.retransmitted;
-  else ++statistics_.packets_out;
+  if (chosen.again)
+    ++statistics_.retransmitted;
+  else
+    ++statistics_.packets_out;
   sent(now, out, true);
   return true;
 }
@@ -261,7 +270,9 @@ bool link::transmit_control(nanoseconds now, outgoing& out) {
   return true;
 }
 
-bool link::credit_news() const { return receivers_[0].credit_news() || receivers_[1].credit_news(); }
+bool link::credit_news() const {
+  return receivers_[0].credit_news() || receivers_[1].credit_news();
+}
 
 header link::blank(datagram_kind kind) const {
   header h;
@@ -348,12 +359,14 @@ nanoseconds link::deadline() const {
 }
 
 bool link::idle() const {
-  return senders_[0].all_acknowledged() && senders_[1].all_acknowledged() && ack_at_ == never && !announce_round_ && !answer_wanted_;
+  return senders_[0].all_acknowledged() && senders_[1].all_acknowledged() && ack_at_ == never && !announce_round_ &&
+         !answer_wanted_;
 }
 
 end_cause link::why(nanoseconds now) const {
   if (ended_ != end_cause::none) return ended_;
-  const bool silent = silent_since_ != never && now - silent_since_ >= options_.dead_after && unanswered_ >= questions_before_silence;
+  const bool silent =
+      silent_since_ != never && now - silent_since_ >= options_.dead_after && unanswered_ >= questions_before_silence;
   return silent ? end_cause::silent : end_cause::none;
 }
 

@@ -12,8 +12,12 @@ namespace weft::fabric::reliable {
 
 namespace {
 
-const unsigned char* raw(const std::byte* b) { return reinterpret_cast<const unsigned char*>(b); }
-unsigned char* raw(std::byte* b) { return reinterpret_cast<unsigned char*>(b); }
+const unsigned char* raw(const std::byte* b) {
+  return reinterpret_cast<const unsigned char*>(b);
+}
+unsigned char* raw(std::byte* b) {
+  return reinterpret_cast<unsigned char*>(b);
+}
 
 std::uint64_t siphash(bytes message, const std::array<std::byte, 16>& key) {
   static_assert(crypto_shorthash_BYTES == 8 && crypto_shorthash_KEYBYTES == 16);
@@ -26,11 +30,12 @@ std::uint64_t siphash(bytes message, const std::array<std::byte, 16>& key) {
 
 // Everything is derived from the job's key by BLAKE2b and a ChaCha20 stream, so that no two uses share key material.
 seal::seal(const key& job_key) {
-  if (sodium_init() < 0) throw error(errc::unavailable, "libsodium could not be initialised: this machine offers no random numbers");
+  if (sodium_init() < 0)
+    throw error(errc::unavailable, "libsodium could not be initialised: this machine offers no random numbers");
   static constexpr char label[] = "weft datagram seal 2";
   unsigned char stream_key[crypto_stream_chacha20_KEYBYTES];
-  crypto_generichash(stream_key, sizeof stream_key, reinterpret_cast<const unsigned char*>(label), sizeof label - 1, raw(job_key.data()),
-                     job_key.size());
+  crypto_generichash(stream_key, sizeof stream_key, reinterpret_cast<const unsigned char*>(label), sizeof label - 1,
+                     raw(job_key.data()), job_key.size());
   std::array<std::byte, 2 * siphash_key_bytes + sizeof hash_key_> material;
   const unsigned char nonce[crypto_stream_chacha20_NONCEBYTES] = {};
   crypto_stream_chacha20(raw(material.data()), material.size(), nonce, stream_key);

@@ -45,11 +45,12 @@ class seal {
   // The same in two steps, for payloads longer than short_payload: tag(h, p) == tag(h, digest_of(p)).
   digest digest_of(bytes payload) const;
 
-  // The digest in steps, for who copies the payload block by block: hash each whole block while it is in the cache, then finish with
+  // The digest in steps, for who copies the payload block by block: hash each whole block on the way, then finish with
   // the digests of all whole blocks and what is left. finish(blocks, rest) == digest_of(all of it).
   static constexpr std::size_t block_bytes = clnh_block_bytes;
   static constexpr std::size_t most_blocks = most_payload / block_bytes;
   clnh_digest hash_block(const std::byte* block) const { return clnh(hash_key_, {block, block_bytes}); }
+  clnh_digest copy_block(std::byte* to, const std::byte* from) const { return clnh_copy(hash_key_, to, from); }
   digest finish(std::span<const clnh_digest> blocks, bytes rest) const;
   std::uint64_t tag(bytes header, const digest& payload) const;
 

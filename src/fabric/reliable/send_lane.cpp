@@ -15,12 +15,24 @@ constexpr std::uint64_t reorder_tolerance = 3;
 
 constexpr std::size_t stream_bytes = std::size_t{128} << 10;
 
-constexpr std::int32_t modular_difference(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b); }
+constexpr std::int32_t modular_difference(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(a - b);
+}
+
+// Not inlined: where the compiler sees that a size is bounded, it copies by string instructions, which are slow to start.
+[[gnu::noinline]] void copy_some(std::byte* to, const std::byte* from, std::size_t size) {
+  std::memcpy(to, from, size);
+}
 
 }  // namespace
 
 send_lane::send_lane(const seal& sealer, std::size_t buffer_bytes, std::size_t payload_capacity, nanoseconds ack_delay)
-    : sealer_(&sealer), buffer_bytes_(buffer_bytes), payload_capacity_(payload_capacity), ack_delay_(ack_delay), pool_(buffer_bytes), window_(buffer_bytes) {}
+    : sealer_(&sealer),
+      buffer_bytes_(buffer_bytes),
+      payload_capacity_(payload_capacity),
+      ack_delay_(ack_delay),
+      pool_(buffer_bytes),
+      window_(buffer_bytes) {}
 
 // --- packing ----------------------------------------------------------------------------------------------------------------------
 
@@ -72,13 +84,19 @@ void send_lane::reserve_in_open(std::size_t needed) {
 
 // Hashes each block of the payload as it becomes whole: it is in the cache now, and will not be when the packet is sent.
 void send_lane::copy_in(packet& into, bytes from) {
+  std::byte* const payload = into.storage.data.get();
   while (!from.empty()) {
-    const std::size_t n = std::min(from.size(), seal::block_bytes - into.used % seal::block_bytes);
-    std::memcpy(into.storage.data.get() + into.used, from.data(), n);
+    const std::size_t at = into.used % seal::block_bytes;
+    const std::size_t n = std::min(from.size(), seal::block_bytes - at);
+    const std::size_t block = into.used / seal::block_bytes;
+    if (n == seal::block_bytes) {
+      into.blocks[block] = sealer_->copy_block(payload + into.used, from.data());
+    } else {
+      copy_some(payload + into.used, from.data(), n);
+      if (at + n == seal::block_bytes) into.blocks[block] = sealer_->hash_block(payload + block * seal::block_bytes);
+    }
     into.used += static_cast<std::uint32_t>(n);
     from = from.subspan(n);
-    if (into.used % seal::block_bytes == 0)
-      into.blocks[into.used / seal::block_bytes - 1] = sealer_->hash_block(into.storage.data.get() + into.used - seal::block_bytes);
   }
 }
 
@@ -191,8 +209,10 @@ void send_lane::count_acknowledged(nanoseconds now, packet& p, const round_trip&
 void send_lane::judge_window() {
   const std::size_t judged = judged_accepted_ + judged_lost_;
   if (judged < window_) return;
-  if (judged_lost_ > judged / 4) window_ = std::max(least_window(), window_ / 2);
-  else window_ = std::min(buffer_bytes_, window_ + charge_of(payload_capacity_));
+  if (judged_lost_ > judged / 4)
+    window_ = std::max(least_window(), window_ / 2);
+  else
+    window_ = std::min(buffer_bytes_, window_ + charge_of(payload_capacity_));
   judged_accepted_ = judged_lost_ = 0;
 }
 
@@ -314,7 +334,8 @@ bool send_lane::select_piece(selection& chosen) {
   packet& p = packets_[piece_of_];
   const std::size_t most = payload_capacity_ / piece_unit * piece_unit;
   const std::size_t size = std::min(most, p.used - piece_offset_);
-  chosen = {.sequence = piece_of_, .packet = &p, .offset = piece_offset_, .size = size, .again = p.times_sent > 1, .tail_probe = false};
+  chosen = {
+      .sequence = piece_of_, .packet = &p, .offset = piece_offset_, .size = size, .again = p.times_sent > 1, .tail_probe = false};
   piece_offset_ += chosen.size;
   if (piece_offset_ >= p.used) piece_offset_ = 0;
   return true;

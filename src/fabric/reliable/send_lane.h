@@ -34,15 +34,15 @@ class send_lane {
     enum class state : std::uint8_t { packed, under_way, accepted, lost };
 
     packet_buffer storage;
-    std::uint32_t used = 0;           // payload bytes
-    std::uint32_t charge = 0;         // fixed when first sent
+    std::uint32_t used = 0;    // payload bytes
+    std::uint32_t charge = 0;  // fixed when first sent
     nanoseconds sent_at = 0;
-    std::uint64_t transmission = 0;   // number of the last one, counted over the lane
+    std::uint64_t transmission = 0;  // number of the last one, counted over the lane
     std::uint32_t times_sent = 0;
     state now = state::packed;
-    bool overtaken = false;           // sent again because later ones were accepted: an earlier copy may yet arrive
+    bool overtaken = false;  // sent again because later ones were accepted: an earlier copy may yet arrive
     bool digested = false;
-    seal::digest digest;              // of the whole payload, computed once
+    seal::digest digest;                                // of the whole payload, computed once
     std::array<clnh_digest, seal::most_blocks> blocks;  // of the payload's whole blocks, computed as they are filled
 
     bytes payload() const { return {storage.data.get(), used}; }
@@ -53,7 +53,7 @@ class send_lane {
     std::uint64_t sequence = 0;
     send_lane::packet* packet = nullptr;
     std::size_t offset = 0, size = 0;
-    bool again = false;       // the packet had been sent before
+    bool again = false;  // the packet had been sent before
     bool tail_probe = false;
     bool whole() const { return size == packet->used; }
   };
@@ -157,14 +157,14 @@ class send_lane {
 
   // Loss, judged by the order of transmissions.
   std::uint64_t transmissions_ = 0;
-  std::uint64_t latest_accepted_ = 0;          // transmission number
+  std::uint64_t latest_accepted_ = 0;  // transmission number
   nanoseconds latest_accepted_sent_at_ = 0;
   std::size_t lost_ = 0;
-  std::uint64_t lost_hint_ = 0;                // no lost packet before this one
+  std::uint64_t lost_hint_ = 0;  // no lost packet before this one
 
   // A packet being sent in pieces.
   std::uint64_t piece_of_ = 0;
-  std::size_t piece_offset_ = 0;               // 0: none
+  std::size_t piece_offset_ = 0;  // 0: none
 
   // Timers.
   nanoseconds retry_at_ = never;

@@ -40,10 +40,10 @@ class udp_port final : public message_port {
     std::optional<reliable::impaired_path> path;  // when faults are injected
     endpoint where;
     std::atomic<base::nanoseconds> deadline{reliable::never};  // the link's, for a look without the lock
-    std::atomic<bool> leftover{false};  // the driver's: records wait until requests are welcome again
-    bool ended = false;                 // the driver's: its end has been told
-    std::unique_ptr<std::byte[]> batch;  // datagrams that leave together
-    std::size_t unpolled = 0;            // bytes sent since a sender last looked for acknowledgements
+    std::atomic<bool> leftover{false};                         // the driver's: records wait until requests are welcome again
+    bool ended = false;                                        // the driver's: its end has been told
+    std::unique_ptr<std::byte[]> batch;                        // datagrams that leave together
+    std::size_t unpolled = 0;                                  // bytes sent since a sender last looked for acknowledgements
   };
 
   bool try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) override;
@@ -73,19 +73,19 @@ class udp_port final : public message_port {
   std::vector<address> addresses_;
   std::optional<datagram_socket> socket_;
   std::unique_ptr<peer[]> peers_;
-  std::vector<node_id> touched_;  // the driver's: peers that datagrams came from this turn
-  std::atomic<std::uint64_t> strangers_{0};   // datagrams that claim to be from no node of this job
+  std::vector<node_id> touched_;             // the driver's: peers that datagrams came from this turn
+  std::atomic<std::uint64_t> strangers_{0};  // datagrams that claim to be from no node of this job
   std::atomic<std::uint64_t> receive_calls_{0};
 
   // Sleeping. `armed_` says who must be rung for news from inside this node (a `sleeper`).
   os::unique_fd application_event_, communication_event_;
   std::atomic<std::uint32_t> armed_{static_cast<std::uint32_t>(sleeper::communication)};
-  std::atomic<bool> application_sleeps_{false};  // with the driver's role: it watches socket and clock
-  std::atomic<bool> deep_{false};                // the communication thread sleeps until it is rung
+  std::atomic<bool> application_sleeps_{false};            // with the driver's role: it watches socket and clock
+  std::atomic<bool> deep_{false};                          // the communication thread sleeps until it is rung
   std::atomic<base::nanoseconds> communication_until_{0};  // when the communication thread will look at the clock by itself
   std::atomic<base::nanoseconds> last_activity_{0};
-  std::uint64_t seen_turns_ = 0;                 // the communication thread's
-  base::nanoseconds nap_ = 0;                    // the communication thread's
+  std::uint64_t seen_turns_ = 0;  // the communication thread's
+  base::nanoseconds nap_ = 0;     // the communication thread's
 };
 
 }  // namespace weft::fabric::udp
