@@ -77,7 +77,7 @@ result<imported> vmmc::import_memory(node_id node, std::string_view name, import
   while (true) {
     const auto left = options.limit - (clock::now() - start);
     auto got = state_->asked.ask(port(), node, own::ask_import, words, base::bytes_of(name), std::max<port::duration>(left, first_pause));
-    if (!got) return got.failure();
+    if (!got) return {got.code(), base::format("cannot import '%s': %s", std::string(name).c_str(), got.sentence().c_str())};
     const auto& w = got->words;
     if (w.size() != 6) return {errc::system, base::format("node %u answered an import by nonsense", node)};
     const auto outcome = static_cast<import_outcome>(w[0]);
