@@ -252,6 +252,7 @@ class port {
   // Tells the port that a node is gone and how. From then on operations to it fail with this sentence.
   virtual void mark_failed(node_id node, const std::string& how) = 0;
   virtual bool failed(node_id node) const noexcept = 0;
+  virtual bool any_failed() const noexcept = 0;
 
   static constexpr std::size_t most_windows = 4096;
   static constexpr std::size_t most_queues = 256;

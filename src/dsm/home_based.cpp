@@ -99,12 +99,10 @@ extent home_based::claim_ahead(page_id p, node_id home) {
 
 bool home_based::start_watching(page_id p) {
   page_table::hold e(table_, p);
-  if (e->now == view::free) {
-    pages_.watch(p);
-    table_.show(p, view::watched);
-    return true;
-  }
-  return e->now == view::watched;
+  if (e->now != view::free) return false;
+  pages_.watch(p);
+  table_.show(p, view::watched);
+  return true;
 }
 
 void home_based::stop_watching(page_id p) {

@@ -55,8 +55,8 @@ class home_based : public protocol {
 
   // --- what a protocol uses, behind the gate -------------------------------------------------------------------------------------
 
-  // A page whose home is here has been copied by others: it counts as written, because we cannot know, and is watched from now on.
-  // False if the view does not have it open, so that nothing was written.
+  // A page whose home is here has been copied by others: it is watched from now on. True if it must count as written, because we
+  // cannot know; false if the view does not have it open, or if it has been watched before.
   bool start_watching(page_id p);
 
   // Nobody has a copy: nothing needs to be noted any more.

@@ -13,11 +13,7 @@ namespace weft::dsm {
 
 // Whether some node of the job has failed. The job cannot go on then, so every wait of synchronisation and coherence ends.
 inline const char* const job_broken = "another node of the job has failed";
-inline bool broken(const port& p) noexcept {
-  for (node_id n = 0; n < p.nodes(); ++n)
-    if (p.failed(n)) return true;
-  return false;
-}
+inline bool broken(const port& p) noexcept { return p.any_failed(); }
 
 // Waits until `until` holds, as long as it takes, or until the job is broken.
 template <typename F>

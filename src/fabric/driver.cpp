@@ -104,12 +104,14 @@ bool driver::follow(condition until, os::spinner& spin, base::nanoseconds& deadl
   }
   const auto left = time_left(deadline, limit);
   followers_.fetch_add(1);
+  what_.following(true);
   const std::uint32_t seen = epoch_.load();
   const bool held = until();
   if (!held && role_.load() && left > 0) {
     slept = true;
     os::futex_wait(epoch_, seen, std::min(left, longest_sleep));
   }
+  what_.following(false);
   followers_.fetch_sub(1);
   return held || until();
 }

@@ -39,6 +39,9 @@ class driven {
   virtual void arm(sleeper who) = 0;
   virtual void disarm() = 0;
 
+  // A follower is about to sleep, or is awake again. A transport whose peers bring news without a message tells them here.
+  virtual void following(bool begins) { (void)begins; }
+
   // Sleeps until something arrives, the transport has work, or `limit` has passed. The communication thread calls it without the
   // role, an application thread with it.
   virtual void block(sleeper who, base::nanoseconds limit) = 0;

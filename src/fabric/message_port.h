@@ -65,6 +65,8 @@ class message_port : public fabric, protected driven {
 
   void mark_failed(node_id node, const std::string& how) override;
   bool failed(node_id node) const noexcept override { return node < nodes() && failed_[node].load(std::memory_order_acquire); }
+  // Relaxed: who wants to know which one asks failed().
+  bool any_failed() const noexcept override { return any_failed_.load(std::memory_order_relaxed); }
   void close() override { driver_.stop(); }
 
  protected:
@@ -118,7 +120,6 @@ class message_port : public fabric, protected driven {
 
   // Waits for something that `node` must do; its failure ends the wait.
   status wait_for(node_id node, condition until, const char* what);
-  bool any_failed() const noexcept { return any_failed_.load(std::memory_order_relaxed); }
 
   // Queues of this node. A queue's memory is never unmapped while the port lives, so a late enqueue is harmless.
   struct local_queue {

@@ -44,8 +44,10 @@ struct node_block {
   std::uint32_t node;
   std::uint32_t nodes;
 
-  alignas(line_bytes) std::atomic<std::uint32_t> asleep;                 // a `sleeper`
-  alignas(line_bytes) std::array<os::futex_word, 3> bells;              // indexed by `sleeper`
+  alignas(line_bytes) std::atomic<std::uint32_t> asleep;         // a `sleeper`
+  std::atomic<std::uint32_t> followers;                          // threads that sleep while another one drives
+  alignas(line_bytes) std::atomic<std::uint32_t> for_followers;  // news for them: the driver takes it and wakes them
+  alignas(line_bytes) std::array<os::futex_word, 3> bells;       // indexed by `sleeper`
   struct alignas(line_bytes) hazard {
     std::atomic<std::uint64_t> what;  // peer << 32 | window id; 0: none (window ids start at 1)
   };
@@ -66,11 +68,14 @@ struct node_block {
     if (who != 0 && asleep.compare_exchange_strong(who, 0, std::memory_order_relaxed)) wake(who);
   }
   // The same for words, which no handler has to see to: the communication thread, which sleeps when nobody waits, is left alone. The
-  // enqueue that comes before has made its stores sequentially consistent; with the load here they pair with the fence in
-  // shm_port::arm.
+  // caller's stores before it are sequentially consistent, or it has put a fence between; with the loads here they pair with the
+  // fence in shm_port::arm and with the addition in shm_port::following.
   void ring_bell_of_waits() noexcept {
+    if (followers.load() != 0) for_followers.store(1, std::memory_order_release);  // pairs with the exchange in poll_transport
     std::uint32_t who = asleep.load();
-    if (who == static_cast<std::uint32_t>(sleeper::application) && asleep.compare_exchange_strong(who, 0, std::memory_order_relaxed)) wake(who);
+    if (who == static_cast<std::uint32_t>(sleeper::application) &&
+        asleep.compare_exchange_strong(who, 0, std::memory_order_relaxed))
+      wake(who);
   }
   void wake(std::uint32_t who) noexcept {
     bells[who].fetch_add(1, std::memory_order_release);

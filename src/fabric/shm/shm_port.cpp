@@ -343,7 +343,8 @@ status shm_port::enqueue(node_id node, const queue& q, std::span<const word> val
 status shm_port::nudge(node_id node) {
   if (auto fine = check_node(node); !fine) return fine;
   if (node == self()) driver_.wake_followers();
-  peers_[node].block->ring_bell();
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // the caller's stores, before the looks at who sleeps
+  peers_[node].block->ring_bell_of_waits();
   return {};
 }
 
@@ -377,6 +378,8 @@ bool shm_port::poll_transport() {
     drain(node, lane::reply);
     drain(node, lane::request);
   }
+  if (block_->for_followers.load(std::memory_order_relaxed) != 0)
+    any |= block_->for_followers.exchange(0, std::memory_order_acquire) != 0;  // pairs with the store in ring_bell_of_waits
   return any;
 }
 
@@ -395,6 +398,14 @@ bool shm_port::pending() {
 void shm_port::arm(sleeper who) {
   block_->asleep.store(static_cast<std::uint32_t>(who), std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with the fence in ring_bell: news or the bell, one is seen
+}
+
+// Sequentially consistent, before the follower's last look at its condition: it sees the news or its bringer sees it.
+void shm_port::following(bool begins) {
+  if (begins)
+    block_->followers.fetch_add(1);
+  else
+    block_->followers.fetch_sub(1);
 }
 
 void shm_port::disarm() { block_->asleep.store(0, std::memory_order_relaxed); }  // a bell rung late is only a wake-up for nothing

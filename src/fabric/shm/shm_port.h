@@ -88,6 +88,7 @@ class shm_port final : public message_port {
   bool pending() override;
   void arm(sleeper who) override;
   void disarm() override;
+  void following(bool begins) override;
   void block(sleeper who, base::nanoseconds limit) override;
   void kick() override { block_->ring_bell(); }
   result<word> atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b) override;
