@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "runtime/calls.h"
 #include "runtime/direct_space.h"
 #include "runtime/software_space.h"
 
@@ -31,6 +32,7 @@ namespace runtime {
 
 void use_space(space* s) noexcept {
   current.store(s, std::memory_order_release);
+  serve_calls(s);
 }
 
 result<std::unique_ptr<space>> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all) {
