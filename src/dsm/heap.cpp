@@ -7,8 +7,9 @@
 
 namespace weft::dsm {
 
-result<std::unique_ptr<heap>> heap::create(port& p, std::byte* base, page_id pages, homes* where, const exchange& with_all) {
-  std::unique_ptr<heap> h(new heap(p, base, pages, where));
+result<std::unique_ptr<heap>> heap::create(port& p, std::byte* base, page_id pages, homes* where, growth grown,
+                                           const exchange& with_all) {
+  std::unique_ptr<heap> h(new heap(p, base, pages, where, std::move(grown)));
   struct card {
     window counter, words;
     queue freed;
@@ -75,7 +76,22 @@ result<page_id> heap::grow(std::size_t pages) {
     return status(errc::too_large,
                   base::format("the shared region of %zu GiB is used up", (std::size_t{pages_} * page_bytes) >> 30));
   }
+  if (grown_)
+    if (auto told = grown_(static_cast<page_id>(*first + pages)); !told) return told;
   return static_cast<page_id>(*first);
+}
+
+result<bool> heap::ever_used(page_id p) {
+  if (p < known_.load(std::memory_order_relaxed)) [[likely]]
+    return true;
+  word counter = 0;
+  auto got = port_.get(0, counter_at_0_, 0, std::as_writable_bytes(std::span(&counter, 1)));
+  if (!got) return got;
+  const auto end = static_cast<page_id>(std::min<word>(counter, pages_));
+  for (page_id known = known_.load(std::memory_order_relaxed);
+       known < end && !known_.compare_exchange_weak(known, end, std::memory_order_relaxed);) {
+  }
+  return p < end;
 }
 
 status heap::describe_pages(page_id first, std::size_t pages, word head, word rest) {

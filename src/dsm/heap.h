@@ -11,6 +11,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,12 +26,19 @@ namespace weft::dsm {
 
 class heap {
  public:
-  // Collective. `homes` may be null: then placements mean nothing (direct).
-  static result<std::unique_ptr<heap>> create(port& p, std::byte* base, page_id pages, homes* where, const exchange& with_all);
+  // Told when pages up to `end` come into use, before anybody gets a pointer to them.
+  using growth = std::function<status(page_id end)>;
+
+  // Collective. `homes` may be null: then placements mean nothing (direct). So may `grown`.
+  static result<std::unique_ptr<heap>> create(port& p, std::byte* base, page_id pages, homes* where, growth grown,
+                                              const exchange& with_all);
 
   // `fresh` says whether the memory has never been used, so that it is zero.
   result<void*> allocate(std::size_t size, std::size_t alignment, placement where, bool& fresh);
   status release(void* p);
+
+  // Whether the page was ever part of a block, of any node's. A program that got its pointers from weft uses only such pages.
+  result<bool> ever_used(page_id p);
 
  private:
   static constexpr std::size_t slab_pages = 16;
@@ -45,7 +54,8 @@ class heap {
     std::vector<bool> used;  // by block
   };
 
-  heap(port& p, std::byte* base, page_id pages, homes* where) : port_(p), base_(base), pages_(pages), homes_(where) {}
+  heap(port& p, std::byte* base, page_id pages, homes* where, growth grown)
+      : port_(p), base_(base), pages_(pages), homes_(where), grown_(std::move(grown)) {}
 
   static std::size_t class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t cls);
@@ -63,10 +73,12 @@ class heap {
   std::byte* const base_;
   const page_id pages_;
   homes* const homes_;
+  const growth grown_;
   lazy_memory own_counter_, own_words_;
   window counter_at_0_;
   std::vector<window> words_;  // by node
   std::vector<queue> freed_;   // by node: blocks of its own that others have freed
+  std::atomic<page_id> known_{0};  // pages below it are in use; relaxed, it only grows
 
   // Guards all below. A std::mutex: no wait for the network happens under it except for the pages of new slabs, and handlers do not
   // allocate.

@@ -26,7 +26,7 @@ class uffd_page_engine final : public page_engine, private trap_target {
         file_(file),
         faults_(std::move(faults)),
         log_(std::move(log)) {}
-  ~uffd_page_engine() override { clear_trap(); }
+  ~uffd_page_engine() override { clear_trap(SIGBUS, *this); }
 
   status start() { return set_trap(SIGBUS, *this); }
 
@@ -73,7 +73,9 @@ class uffd_page_engine final : public page_engine, private trap_target {
 
   bool on_trap(void* address, bool write) override {
     if (!covers(address)) return false;
-    handler_.on_fault(page_of(address), write);
+    const std::size_t page = page_of(address);
+    // Protected, the access raises SIGSEGV when it is repeated, as it would with the other engine.
+    if (!handler_.on_fault(page, write)) ::mprotect(address_of(page), page_bytes, PROT_NONE);
     return true;
   }
 
@@ -92,6 +94,7 @@ result<std::unique_ptr<page_engine>> detail::uffd_engine(std::byte* base, std::s
   void* at = ::mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
   if (at != base) return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);
   mapping view(base, size);
+  leave_out_of_core_dumps(view);
   uffdio_register area{{reinterpret_cast<std::uint64_t>(base), size},
                        UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_WP,
                        0};

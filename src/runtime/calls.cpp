@@ -1,7 +1,6 @@
 #undef _FORTIFY_SOURCE  // here the functions are defined, not called
 #include "runtime/calls.h"
 
-#include <dlfcn.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -16,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "runtime/next.h"
 #include "runtime/region.h"
 
 // What _FORTIFY_SOURCE makes of some calls: with the room that the compiler sees.
@@ -35,8 +35,9 @@ namespace {
 
 std::atomic<space*> served{nullptr};
 
-// How often a call is made that fails because of closed pages: before each time but the first, another thread has closed one again.
-constexpr int most_tries = 64;
+// How often a call is made that fails because of closed pages: before each time but the first, another thread has closed one again. A
+// thread that does nothing but synchronise wins that race most of the time, but not thousands of times in a row.
+constexpr int most_tries = 4096;
 
 // What goes through a private buffer at a time.
 constexpr std::size_t piece_bytes = 16 * 1024;
@@ -101,28 +102,6 @@ auto with(Prepare prepare, Call call) {
     prepare();
   }
 }
-
-// The function of the same name further on in the order of libraries: the C library's, or a sanitizer's before it. Called with
-// arguments of exactly the types of its parameters.
-template <typename Result>
-class next {
- public:
-  constexpr explicit next(const char* name) : name_(name) {}
-
-  template <typename... Arguments>
-  Result operator()(Arguments... arguments) {
-    void* f = found_.load(std::memory_order_relaxed);  // whoever looks for it finds the same one
-    if (!f) {
-      f = ::dlsym(RTLD_NEXT, name_);
-      found_.store(f, std::memory_order_relaxed);
-    }
-    return reinterpret_cast<Result (*)(Arguments...)>(f)(arguments...);
-  }
-
- private:
-  const char* name_;
-  std::atomic<void*> found_{nullptr};
-};
 
 constinit next<std::size_t> next_fread("fread"), next_fread_unlocked("fread_unlocked"), next_fread_chk("__fread_chk"),
     next_fread_unlocked_chk("__fread_unlocked_chk"), next_fwrite("fwrite"), next_fwrite_unlocked("fwrite_unlocked");

@@ -1,5 +1,6 @@
 #include "runtime/software_space.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -58,17 +59,26 @@ status software_space::build(const space_options& options, const dsm::exchange& 
     if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, with_all)); !s) return s;
   }
   if (auto s = take(words_, sync::words::create(port_, *locks_, with_all)); !s) return s;
-  return take(heap_, dsm::heap::create(port_, region_base, region_pages, homes_.get(), with_all));
+  return take(heap_, dsm::heap::create(port_, region_base, region_pages, homes_.get(), {}, with_all));
 }
 
-// In the signal. A page that cannot be had ends the program: there is nobody to give an error to.
-void software_space::on_fault(std::size_t page, bool write) {
-  const auto p = static_cast<dsm::page_id>(page);
-  const status done = write ? protocol_->write_fault(p) : protocol_->read_fault(p);
+// In the signal.
+bool software_space::on_fault(std::size_t page, bool write) {
+  if (have(static_cast<dsm::page_id>(page), write)) [[likely]]
+    return true;
+  say_not_allocated(self(), region_base + page * dsm::page_bytes);
+  return false;
+}
+
+// A page that cannot be had ends the program: there is nobody to give an error to.
+bool software_space::have(dsm::page_id p, bool write) {
+  const auto used = heap_->ever_used(p);
+  if (used && !*used) return false;
+  const status done = !used ? used.failure() : write ? protocol_->write_fault(p) : protocol_->read_fault(p);
   if (done) [[likely]]
-    return;
+    return true;
   std::fprintf(stderr, "weft: node %u: page %p could not be had: %s\n", self(),
-               static_cast<void*>(region_base + page * dsm::page_bytes), done.sentence().c_str());
+               static_cast<void*>(region_base + std::size_t{p} * dsm::page_bytes), done.sentence().c_str());
   ::_exit(failed_status);
 }
 
@@ -101,10 +111,10 @@ bool software_space::owns(const void* p) const noexcept {
 
 void software_space::touch(const void* p, std::size_t size, bool for_writing) {
   if (size == 0 || !owns(p)) return;
-  const auto* first = static_cast<const std::byte*>(p);
-  for (auto page = static_cast<std::size_t>(first - region_base) / dsm::page_bytes;
-       page <= static_cast<std::size_t>(first + size - 1 - region_base) / dsm::page_bytes; ++page)
-    on_fault(page, for_writing);
+  const auto first = static_cast<std::size_t>(static_cast<const std::byte*>(p) - region_base);
+  const auto last = std::min(region_bytes, first + std::min(size, region_bytes)) - 1;
+  for (auto page = first / dsm::page_bytes; page <= last / dsm::page_bytes; ++page)
+    if (!have(static_cast<dsm::page_id>(page), for_writing)) return;  // whoever uses it will see
 }
 
 // --- synchronisation -------------------------------------------------------------------------------------------------------------

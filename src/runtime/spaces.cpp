@@ -4,6 +4,7 @@
 
 #include "runtime/calls.h"
 #include "runtime/direct_space.h"
+#include "runtime/signals.h"
 #include "runtime/software_space.h"
 
 namespace weft {
@@ -31,6 +32,7 @@ void space::adopt(sync_object& o) {
 namespace runtime {
 
 void use_space(space* s) noexcept {
+  let_faults_through();
   current.store(s, std::memory_order_release);
   serve_calls(s);
 }
