@@ -1,6 +1,6 @@
 # Shared memory with real processes: every protocol on every fabric that it can run on, both page engines, 1 to 8 nodes.
 source "$(dirname "$0")/lib.sh"
-: "${MEMORY_PROBE:?the program memory_probe}"
+: "${MEMORY_PROBE:?the program memory_probe}" "${C_PROBE:?the program c_probe}"
 
 right_on() { # nodes, then options of weft run
   local nodes=$1
@@ -28,6 +28,17 @@ hlrc_is_right_on_udp() { for n in 2 4; do right_on $n --protocol hlrc --fabric u
 hlrc_is_right_on_udp_that_loses() { right_on 4 --protocol hlrc --fabric udp --impair loss=5%; }
 hlrc_is_right_on_ofi() { right_on 4 --protocol hlrc --fabric ofi; }
 
+a_program_in_c_is_right() {
+  local protocol
+  for protocol in direct cashmere hlrc; do
+    run "$WEFT" run -n 2 --protocol $protocol "$C_PROBE"
+    expect_status 0
+    expect_out '^c: right on 2 nodes$'
+    run "$WEFT" run -n 2 --protocol $protocol "$C_PROBE" wrong
+    expect_status 70
+    expect_one_sentence '^weft: node [01] .*a mutex was unlocked that'
+  done
+}
 the_job_is_right_to_end_when_a_node_is_killed() {
   local fabric protocol when started
   for fabric in shm udp; do
