@@ -45,9 +45,13 @@ class heap {
   static constexpr std::size_t largest_small = 16 * 1024;
   static constexpr std::size_t classes = 24;
 
-  // The word of a page: owner + 1, kind, and for small ones the class. 0: nobody's.
-  enum class kind : word { slab = 1, large_first = 2, large_rest = 3 };
-  static word describe(node_id owner, kind k, std::size_t cls) { return word{owner + 1} << 32 | static_cast<word>(k) << 8 | cls; }
+  // The word of a page where blocks begin: owner + 1, which page of its slab it is, kind, and for small ones the class. 0: no block
+  // begins there.
+  enum class kind : word { slab = 1, large = 2 };
+  static word describe(node_id owner, kind k, std::size_t cls, word page = 0) {
+    return word{owner + 1} << 32 | page << 16 | static_cast<word>(k) << 8 | cls;
+  }
+  static bool begins_block(std::uint64_t offset, word about);
 
   struct slab {
     std::size_t cls;
@@ -60,7 +64,7 @@ class heap {
   static std::size_t class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t cls);
   result<page_id> grow(std::size_t pages);
-  status describe_pages(page_id first, std::size_t pages, word head, word rest);
+  status describe_pages(page_id first, const std::vector<word>& about);
   result<void*> allocate_small(std::size_t cls, bool& fresh);
   result<void*> allocate_large(std::size_t pages, std::size_t alignment_pages, placement where, bool& fresh);
   status release_own(std::uint64_t offset);
@@ -68,6 +72,7 @@ class heap {
   slab* slab_at(std::uint64_t offset, page_id& first);
   result<word> look_up(page_id p);
   status not_ours(const void* p) const;
+  status used_up(std::size_t asked, std::size_t pages_in_use) const;
 
   port& port_;
   std::byte* const base_;

@@ -33,8 +33,8 @@ placement placement_of(weft_placement where) {
     case WEFT_BLOCK: return placement::block();
     default: break;
   }
-  if (where < 0 || where >= weft_nodes()) throw error(errc::invalid_argument, "a placement that is none, or on a node that does not exist");
-  return placement::on(static_cast<node_id>(where));
+  if (where < 0) throw error(errc::invalid_argument, "a placement that is none of weft's");
+  return placement::on(static_cast<node_id>(std::min<weft_placement>(where, UINT32_MAX)));
 }
 
 std::chrono::nanoseconds limit_of(uint64_t nanoseconds) {

@@ -1,14 +1,12 @@
 #include "runtime/software_space.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
-
-#include <unistd.h>
 
 #include "base/text.h"
 #include "protocols/cashmere/cashmere.h"
 #include "protocols/hlrc/hlrc.h"
+#include "runtime/ending.h"
 #include "runtime/region.h"
 #include "sync/message_barrier.h"
 #include "sync/message_locks.h"
@@ -19,7 +17,6 @@ namespace weft::runtime {
 
 namespace {
 
-constexpr int failed_status = 70;
 constexpr std::uint32_t elsewhere_from = sync::most_objects / 2;  // indices of objects outside the shared memory
 constexpr word writer = word{1} << 32;                            // of a shared lock; below it, readers are counted
 
@@ -77,9 +74,8 @@ bool software_space::have(dsm::page_id p, bool write) {
   const status done = !used ? used.failure() : write ? protocol_->write_fault(p) : protocol_->read_fault(p);
   if (done) [[likely]]
     return true;
-  std::fprintf(stderr, "weft: node %u: page %p could not be had: %s\n", self(),
-               static_cast<void*>(region_base + std::size_t{p} * dsm::page_bytes), done.sentence().c_str());
-  ::_exit(failed_status);
+  end_with(base::format("page %p could not be had: %s", static_cast<void*>(region_base + std::size_t{p} * dsm::page_bytes),
+                        done.sentence().c_str()));
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------------------
@@ -152,7 +148,13 @@ bool software_space::lock(sync_object& m, bool writing, duration limit) {
   return true;
 }
 void software_space::unlock(sync_object& m, bool writing) {
-  words_->update(number_of(m), [&](word value) { return writing ? 0 : value - 1; }).or_throw();
+  const auto held = [&](word value) { return writing ? value == writer : value > 0 && value < writer; };
+  const auto leave = [&](word value) -> std::optional<word> {
+    if (!held(value)) return std::nullopt;
+    return writing ? 0 : value - 1;
+  };
+  if (!held(words_->update(number_of(m), leave).or_throw()))
+    throw error(errc::invalid_argument, "a shared mutex was unlocked that was not locked in this way");
 }
 
 std::uint64_t software_space::add(sync_object& w, std::uint64_t amount) {

@@ -36,7 +36,7 @@ a_program_in_c_is_right() {
     expect_out '^c: right on 2 nodes$'
     run "$WEFT" run -n 2 --protocol $protocol "$C_PROBE" wrong
     expect_status 70
-    expect_one_sentence '^weft: node [01] .*a mutex was unlocked that'
+    expect_one_sentence '^weft: node [01] .*: a mutex was unlocked by a thread that does not hold it; '
   done
 }
 the_job_is_right_to_end_when_a_node_is_killed() {
