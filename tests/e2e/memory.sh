@@ -28,6 +28,15 @@ hlrc_is_right_on_udp() { for n in 2 4; do right_on $n --protocol hlrc --fabric u
 hlrc_is_right_on_udp_that_loses() { right_on 4 --protocol hlrc --fabric udp --impair loss=5%; }
 hlrc_is_right_on_ofi() { right_on 4 --protocol hlrc --fabric ofi; }
 
+an_untouched_hundred_gib_is_right_and_free() {
+  local way
+  for way in 'direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect'; do
+    # shellcheck disable=SC2086
+    run "$WEFT" run -n 2 --protocol $way "$MEMORY_PROBE" spacious
+    expect_status 0
+    expect_out '^spacious: right on 2 nodes$'
+  done
+}
 a_program_in_c_is_right() {
   local protocol
   for protocol in direct cashmere hlrc; do
