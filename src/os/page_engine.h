@@ -33,6 +33,13 @@ class page_engine {
  public:
   enum class way : std::uint8_t { best, uffd, mprotect };
 
+  // Which of the two is the best on this machine, found out by trying, and why.
+  struct choice {
+    way how;
+    std::string why;
+  };
+  static choice best();
+
   // What happened: the page, and whether it was a write, as far as the processor says. False: there is no such page, and the access
   // ends in SIGSEGV like any other through a wild pointer.
   class fault_handler {
@@ -96,6 +103,7 @@ class page_engine {
 
 namespace detail {
 result<std::unique_ptr<page_engine>> uffd_engine(std::byte* base, std::size_t size, int file, page_engine::fault_handler& handler);
+status uffd_works();  // tried on a page
 result<std::unique_ptr<page_engine>> mprotect_engine(std::byte* base, std::size_t size, int file,
                                                      page_engine::fault_handler& handler);
 }  // namespace detail

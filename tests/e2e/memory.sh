@@ -37,6 +37,14 @@ an_untouched_hundred_gib_is_right_and_free() {
     expect_out '^spacious: right on 2 nodes$'
   done
 }
+the_page_engine_that_works_is_right() {
+  run "$WITHOUT_USERFAULTFD" "$WEFT" run -n 2 --protocol cashmere "$MEMORY_PROBE"
+  expect_status 0
+  expect_out '^all: right on 2 nodes$'
+  run "$WITHOUT_USERFAULTFD" "$WEFT" run -n 2 --protocol cashmere --engine uffd "$MEMORY_PROBE"
+  expect_status 70
+  expect_one_sentence '^weft: node [01] .*: userfaultfd: Operation not permitted; leave --engine out for the one that works here$'
+}
 a_program_in_c_is_right() {
   local protocol
   for protocol in direct cashmere hlrc; do
