@@ -13,5 +13,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/weftConfigVersion.cmake COM
 install(FILES cmake/weft_add_program.cmake ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${package_dir})
 
 file(RELATIVE_PATH weft_pc_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)  # found wherever the tree was put
-configure_file(cmake/weft.pc.in ${CMAKE_BINARY_DIR}/weft.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name IN ITEMS weft weft-c)
+  configure_file(cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

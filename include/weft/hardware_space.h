@@ -7,26 +7,31 @@
 #include <weft/local_barrier.h>
 #include <weft/patience.h>
 #include <weft/space.h>
+#include <weft/thread_number.h>
 
 namespace weft {
 
 class hardware_space : public space {
  public:
-  // The state of a mutex: the number of readers, or `writer`.
+  // The state of a mutex: the number of readers, or `writer` and which thread that is.
   bool lock(sync_object& m, duration limit) override {
     auto& o = object(m);
     std::uint64_t free = 0;
+    const std::uint64_t me = writer | detail::thread_number();
     // Acquire pairs with the release in unlock.
-    if (o.state.compare_exchange_strong(free, writer, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+    if (o.state.compare_exchange_strong(free, me, std::memory_order_acquire, std::memory_order_relaxed)) return true;
     return detail::wait_until(o.state, o.sleepers, limit, [&] {
       std::uint64_t expected = 0;
       return o.state.load(std::memory_order_relaxed) == 0 &&
-             o.state.compare_exchange_strong(expected, writer, std::memory_order_acquire, std::memory_order_relaxed);
+             o.state.compare_exchange_strong(expected, me, std::memory_order_acquire, std::memory_order_relaxed);
     });
   }
   void unlock(sync_object& m) override {
     auto& o = object(m);
-    if (o.state.exchange(0) != writer) throw error(errc::invalid_argument, "a mutex was unlocked that was not locked");
+    // Relaxed: if this thread holds it, nobody changes it.
+    if (o.state.load(std::memory_order_relaxed) != (writer | detail::thread_number()))
+      throw error(errc::invalid_argument, detail::not_the_holder);
+    o.state.store(0);
     if (o.sleepers.load() != 0) detail::wake_all(o.state);
   }
 
@@ -42,7 +47,9 @@ class hardware_space : public space {
   void unlock(sync_object& m, bool writing) override {
     if (writing) return unlock(m);
     auto& o = object(m);
-    if (o.state.fetch_sub(1) == 1 && o.sleepers.load() != 0) detail::wake_all(o.state);
+    const auto readers = o.state.fetch_sub(1);
+    if (readers == 0 || readers >= writer) throw error(errc::invalid_argument, "a shared mutex was unlocked by a reader, and it has none");
+    if (readers == 1 && o.sleepers.load() != 0) detail::wake_all(o.state);
   }
 
   std::uint64_t add(sync_object& w, std::uint64_t amount) override {
@@ -92,7 +99,7 @@ class hardware_space : public space {
   }
 
  protected:
-  static constexpr std::uint64_t writer = std::uint64_t{1} << 32 | 0x8000'0000u;
+  static constexpr std::uint64_t writer = std::uint64_t{1} << 63;  // the low half, which sleepers look at, is the thread
 
   // The words of an object: its own, or those of its number.
   virtual sync_object& object(sync_object& o) = 0;

@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -37,11 +39,23 @@ inline void touch(const void* p, std::size_t size, bool for_writing) {
   space::here().touch(p, size, for_writing);
 }
 
+namespace detail {
+
+template <typename T>
+std::size_t bytes_for(std::size_t count) {
+  if (count > std::numeric_limits<std::size_t>::max() / sizeof(T))
+    throw error(errc::too_large, "shared memory was asked for " + std::to_string(count) + " elements of " + std::to_string(sizeof(T)) +
+                                     " bytes, more than there are addresses");
+  return count * sizeof(T);
+}
+
+}  // namespace detail
+
 // Together: `count` zeroed elements, from a page's start on, so that nodes that write different arrays share no page.
 template <typename T>
 std::span<T> make_array(std::size_t count, placement where = {}) {
   auto& s = space::here();
-  T* first = static_cast<T*>(s.allocate_together(count * sizeof(T), std::max(page_size, alignof(T)), where));
+  T* first = static_cast<T*>(s.allocate_together(detail::bytes_for<T>(count), std::max(page_size, alignof(T)), where));
   if constexpr (!std::is_trivially_default_constructible_v<T>) {
     if (s.self() == 0) std::uninitialized_default_construct_n(first, count);
     s.barrier();
@@ -79,7 +93,7 @@ struct allocator {
   allocator() = default;
   template <typename U>
   allocator(const allocator<U>&) noexcept {}  // NOLINT: converts on purpose
-  T* allocate(std::size_t count) { return static_cast<T*>(weft::allocate(count * sizeof(T), alignof(T))); }
+  T* allocate(std::size_t count) { return static_cast<T*>(weft::allocate(detail::bytes_for<T>(count), alignof(T))); }
   void deallocate(T* p, std::size_t) noexcept { weft::free(p); }
   template <typename U>
   bool operator==(const allocator<U>&) const noexcept {

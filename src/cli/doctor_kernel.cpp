@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "cli/doctor.h"
+#include "os/page_engine.h"
 #include "runtime/descriptor.h"
 
 namespace weft::cli {
@@ -80,13 +81,13 @@ std::string missing_features() {
 }
 
 // Whether the engine of section 7 can be built on it.
-bool examine_userfaults(diagnosis& d) {
+void examine_userfaults(diagnosis& d) {
   const auto context = open_userfaults();
   if (!context.fd.open()) {
     const bool forbidden = errno == EPERM;
     d.add({"userfaultfd", "userfaultfd", forbidden ? "not for this user" : "not in this kernel", grade::lacking,
            forbidden ? "sysctl -w vm.unprivileged_userfaultfd=1" : "use a kernel with CONFIG_USERFAULTFD, Linux 6.7 or later"});
-    return false;
+    return;
   }
   const auto setting = kernel_setting("/proc/sys/vm/unprivileged_userfaultfd");
   d.add({"userfaultfd", "userfaultfd",
@@ -97,10 +98,9 @@ bool examine_userfaults(diagnosis& d) {
   d.add({"userfaultfd_features", "  its features",
          missing.empty() ? "minor faults, SIGBUS, asynchronous write protection" : "without " + missing,
          missing.empty() ? grade::good : grade::lacking, missing.empty() ? "" : "use Linux 6.7 or later"});
-  return missing.empty();
 }
 
-bool examine_pagemap_scan(diagnosis& d) {
+void examine_pagemap_scan(diagnosis& d) {
   const descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   scan_region found{};
@@ -114,7 +114,6 @@ bool examine_pagemap_scan(diagnosis& d) {
   const bool works = pagemap.open() && ::ioctl(pagemap.get(), WEFT_PAGEMAP_SCAN, &ask) == 1;
   d.add({"pagemap_scan", "PAGEMAP_SCAN", works ? "yes" : std::string("no (") + std::strerror(errno) + ")",
          works ? grade::good : grade::lacking, works ? "" : "use Linux 6.7 or later"});
-  return works;
 }
 
 bool examine_memfd(diagnosis& d) {
@@ -180,17 +179,15 @@ void examine_kernel(diagnosis& d) {
   utsname about{};
   ::uname(&about);
   d.add({"kernel", "kernel", std::string(about.sysname) + " " + about.release + " " + about.machine, grade::plain, ""});
-  const bool faults = examine_userfaults(d);
-  const bool scan = examine_pagemap_scan(d);
-  const bool engine = faults && scan;
-  examine_map_count(d, !engine);
+  examine_userfaults(d);
+  examine_pagemap_scan(d);
+  const auto engine = os::page_engine::best();
+  const bool uffd = engine.how == os::page_engine::way::uffd;
+  examine_map_count(d, !uffd);
   examine_memfd(d);
   examine_locked_memory(d);
   examine_shared_memory(d);
-  d.choose({"page_engine", "page engine", engine ? "uffd" : "mprotect",
-            engine ? "userfaultfd and PAGEMAP_SCAN have all it needs"
-                   : std::string(faults ? "PAGEMAP_SCAN" : "userfaultfd with all its features") +
-                         " is missing, and SIGSEGV works everywhere"});
+  d.choose({"page_engine", "page engine", uffd ? "uffd" : "mprotect", engine.why});
 }
 
 }  // namespace weft::cli

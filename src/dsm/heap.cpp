@@ -7,8 +7,9 @@
 
 namespace weft::dsm {
 
-result<std::unique_ptr<heap>> heap::create(port& p, std::byte* base, page_id pages, homes* where, const exchange& with_all) {
-  std::unique_ptr<heap> h(new heap(p, base, pages, where));
+result<std::unique_ptr<heap>> heap::create(port& p, std::byte* base, page_id pages, homes* where, growth grown,
+                                           const exchange& with_all) {
+  std::unique_ptr<heap> h(new heap(p, base, pages, where, std::move(grown)));
   struct card {
     window counter, words;
     queue freed;
@@ -55,9 +56,10 @@ std::size_t heap::size_of_class(std::size_t cls) {
 
 result<void*> heap::allocate(std::size_t size, std::size_t alignment, placement where, bool& fresh) {
   if (!std::has_single_bit(alignment)) return status(errc::invalid_argument, "an alignment that is no power of two");
-  if (size > std::size_t{pages_} * page_bytes)
-    return status(errc::too_large, base::format("%zu bytes of shared memory asked for; the whole region has %zu", size,
-                                                std::size_t{pages_} * page_bytes));
+  if (where.by == placement::rule::on_node && where.node >= port_.nodes())
+    return status(errc::invalid_argument, base::format("memory was to be placed on node %u; there are nodes 0 to %u", where.node,
+                                                       port_.nodes() - 1));
+  if (size > std::size_t{pages_} * page_bytes) return used_up(size, 0);
   if (auto taken = take_back(); !taken) return taken;
   size = std::max<std::size_t>(size, 1);
   if (alignment > 16) size = std::max(std::bit_ceil(size), alignment);  // powers of two are aligned to themselves
@@ -67,24 +69,45 @@ result<void*> heap::allocate(std::size_t size, std::size_t alignment, placement 
   return allocate_large((size + page_bytes - 1) / page_bytes, std::max<std::size_t>(alignment / page_bytes, 1), where, fresh);
 }
 
+status heap::used_up(std::size_t asked, std::size_t pages_in_use) const {
+  const std::size_t all = std::size_t{pages_} * page_bytes;
+  return {errc::too_large, base::format("%zu bytes of shared memory were asked for, and of the %zu that there are %zu are left; ask for "
+                                        "less, or free what is not needed",
+                                        asked, all, all - pages_in_use * page_bytes)};
+}
+
 result<page_id> heap::grow(std::size_t pages) {
   const auto first = port_.fetch_add(0, counter_at_0_, 0, pages);
   if (!first) return first.failure();
   if (*first + pages > pages_) {
     port_.fetch_add(0, counter_at_0_, 0, ~word{pages} + 1).failure().ignore();
-    return status(errc::too_large,
-                  base::format("the shared region of %zu GiB is used up", (std::size_t{pages_} * page_bytes) >> 30));
+    return used_up(pages * page_bytes, std::min<word>(*first, pages_));
   }
+  if (grown_)
+    if (auto told = grown_(static_cast<page_id>(*first + pages)); !told) return told;
   return static_cast<page_id>(*first);
 }
 
-status heap::describe_pages(page_id first, std::size_t pages, word head, word rest) {
+result<bool> heap::ever_used(page_id p) {
+  if (p < known_.load(std::memory_order_relaxed)) [[likely]]
+    return true;
+  word counter = 0;
+  auto got = port_.get(0, counter_at_0_, 0, std::as_writable_bytes(std::span(&counter, 1)));
+  if (!got) return got;
+  const auto end = static_cast<page_id>(std::min<word>(counter, pages_));
+  for (page_id known = known_.load(std::memory_order_relaxed);
+       known < end && !known_.compare_exchange_weak(known, end, std::memory_order_relaxed);) {
+  }
+  return p < end;
+}
+
+status heap::describe_pages(page_id first, const std::vector<word>& about) {
   const node_id n = port_.nodes();
-  const page_id last = first + static_cast<page_id>(pages);
+  const page_id last = first + static_cast<page_id>(about.size());
   for (node_id m = 0; m < n; ++m) {
     const page_id from = first + (m + n - first % n) % n;
     std::vector<word> values;
-    for (page_id p = from; p < last; p += n) values.push_back(p == first ? head : rest);
+    for (page_id p = from; p < last; p += n) values.push_back(about[p - first]);
     if (values.empty()) continue;
     if (auto put = port_.put(m, words_[m], std::uint64_t{from / n} * sizeof(word), std::as_bytes(std::span<const word>(values)));
         !put)
@@ -100,8 +123,9 @@ result<void*> heap::allocate_small(std::size_t cls, bool& fresh) {
   if (free.empty()) {
     auto first = grow(slab_pages);
     if (!first) return first.failure();
-    const word about = describe(port_.self(), kind::slab, cls);
-    if (auto described = describe_pages(*first, slab_pages, about, about); !described) return described;
+    std::vector<word> about;
+    for (std::size_t p = 0; p < slab_pages; ++p) about.push_back(describe(port_.self(), kind::slab, cls, p));
+    if (auto described = describe_pages(*first, about); !described) return described;
     const std::size_t size = size_of_class(cls), blocks = slab_pages * page_bytes / size;
     slabs_[*first] = {cls, std::vector<bool>(blocks)};
     for (std::size_t b = blocks; b-- > 0;) free.push_back(std::uint64_t{*first} * page_bytes + b * size);
@@ -137,10 +161,7 @@ result<void*> heap::allocate_large(std::size_t pages, std::size_t alignment_page
   if (!first) return first.failure();
   fresh = true;
   const auto aligned = static_cast<page_id>((*first + alignment_pages - 1) / alignment_pages * alignment_pages);
-  const auto me = port_.self();
-  if (auto described = describe_pages(aligned, pages, describe(me, kind::large_first, 0), describe(me, kind::large_rest, 0));
-      !described)
-    return described;
+  if (auto described = describe_pages(aligned, {describe(port_.self(), kind::large, 0)}); !described) return described;
   if (homes_)
     if (auto placed = homes_->place({aligned, aligned + static_cast<page_id>(pages)}, where); !placed) return placed;
   large_[aligned] = pages;
@@ -150,7 +171,17 @@ result<void*> heap::allocate_large(std::size_t pages, std::size_t alignment_page
 // --- release ---------------------------------------------------------------------------------------------------------------------
 
 status heap::not_ours(const void* p) const {
-  return {errc::invalid_argument, base::format("%p was given back, but it is not a block of shared memory that is in use", p)};
+  return {errc::invalid_argument, base::format("%p was freed, but it is not a block of shared memory that is in use; it was freed "
+                                               "before, or never came from weft",
+                                               p)};
+}
+
+// All that can be said without asking the owner.
+bool heap::begins_block(std::uint64_t offset, word about) {
+  if (about == 0) return false;
+  if (static_cast<kind>(about >> 8 & 0xff) == kind::large) return offset % page_bytes == 0;
+  const std::size_t size = size_of_class(about & 0xff), within = (about >> 16 & 0xffff) * page_bytes + offset % page_bytes;
+  return within % size == 0 && within / size < slab_pages * page_bytes / size;
 }
 
 result<word> heap::look_up(page_id p) {
@@ -168,7 +199,7 @@ status heap::release(void* p) {
   const auto offset = static_cast<std::uint64_t>(at - base_);
   const auto about = look_up(static_cast<page_id>(offset / page_bytes));
   if (!about) return about.failure();
-  if (*about == 0) return not_ours(p);
+  if (!begins_block(offset, *about)) return not_ours(p);
   const auto owner = static_cast<node_id>((*about >> 32) - 1);
   if (owner != port_.self()) return port_.enqueue(owner, freed_[owner], offset);
   std::scoped_lock guard(lock_);

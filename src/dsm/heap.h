@@ -11,6 +11,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,33 +26,45 @@ namespace weft::dsm {
 
 class heap {
  public:
-  // Collective. `homes` may be null: then placements mean nothing (direct).
-  static result<std::unique_ptr<heap>> create(port& p, std::byte* base, page_id pages, homes* where, const exchange& with_all);
+  // Told when pages up to `end` come into use, before anybody gets a pointer to them.
+  using growth = std::function<status(page_id end)>;
+
+  // Collective. `homes` may be null: then placements mean nothing (direct). So may `grown`.
+  static result<std::unique_ptr<heap>> create(port& p, std::byte* base, page_id pages, homes* where, growth grown,
+                                              const exchange& with_all);
 
   // `fresh` says whether the memory has never been used, so that it is zero.
   result<void*> allocate(std::size_t size, std::size_t alignment, placement where, bool& fresh);
   status release(void* p);
+
+  // Whether the page was ever part of a block, of any node's. A program that got its pointers from weft uses only such pages.
+  result<bool> ever_used(page_id p);
 
  private:
   static constexpr std::size_t slab_pages = 16;
   static constexpr std::size_t largest_small = 16 * 1024;
   static constexpr std::size_t classes = 24;
 
-  // The word of a page: owner + 1, kind, and for small ones the class. 0: nobody's.
-  enum class kind : word { slab = 1, large_first = 2, large_rest = 3 };
-  static word describe(node_id owner, kind k, std::size_t cls) { return word{owner + 1} << 32 | static_cast<word>(k) << 8 | cls; }
+  // The word of a page where blocks begin: owner + 1, which page of its slab it is, kind, and for small ones the class. 0: no block
+  // begins there.
+  enum class kind : word { slab = 1, large = 2 };
+  static word describe(node_id owner, kind k, std::size_t cls, word page = 0) {
+    return word{owner + 1} << 32 | page << 16 | static_cast<word>(k) << 8 | cls;
+  }
+  static bool begins_block(std::uint64_t offset, word about);
 
   struct slab {
     std::size_t cls;
     std::vector<bool> used;  // by block
   };
 
-  heap(port& p, std::byte* base, page_id pages, homes* where) : port_(p), base_(base), pages_(pages), homes_(where) {}
+  heap(port& p, std::byte* base, page_id pages, homes* where, growth grown)
+      : port_(p), base_(base), pages_(pages), homes_(where), grown_(std::move(grown)) {}
 
   static std::size_t class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t cls);
   result<page_id> grow(std::size_t pages);
-  status describe_pages(page_id first, std::size_t pages, word head, word rest);
+  status describe_pages(page_id first, const std::vector<word>& about);
   result<void*> allocate_small(std::size_t cls, bool& fresh);
   result<void*> allocate_large(std::size_t pages, std::size_t alignment_pages, placement where, bool& fresh);
   status release_own(std::uint64_t offset);
@@ -58,15 +72,18 @@ class heap {
   slab* slab_at(std::uint64_t offset, page_id& first);
   result<word> look_up(page_id p);
   status not_ours(const void* p) const;
+  status used_up(std::size_t asked, std::size_t pages_in_use) const;
 
   port& port_;
   std::byte* const base_;
   const page_id pages_;
   homes* const homes_;
+  const growth grown_;
   lazy_memory own_counter_, own_words_;
   window counter_at_0_;
   std::vector<window> words_;  // by node
   std::vector<queue> freed_;   // by node: blocks of its own that others have freed
+  std::atomic<page_id> known_{0};  // pages below it are in use; relaxed, it only grows
 
   // Guards all below. A std::mutex: no wait for the network happens under it except for the pages of new slabs, and handlers do not
   // allocate.

@@ -6,9 +6,6 @@
 #include <bit>
 #include <cstdint>
 
-#include <sys/mman.h>
-
-#include "base/text.h"
 #include "dsm/pages.h"
 #include "os/memory_file.h"
 
@@ -20,10 +17,10 @@ class page_set {
     page_set s;
     std::size_t bits = pages;
     for (auto& level : s.levels_) {
-      const std::size_t words = bits / 64 + 1, size = os::round_to_pages(words * 8);
-      void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (at == MAP_FAILED) return base::system_failure("mapping a set of pages", errno);
-      level = os::mapping(static_cast<std::byte*>(at), size);
+      const std::size_t words = bits / 64 + 1;
+      auto reserved = os::reserve(words * 8);
+      if (!reserved) return reserved.failure();
+      level = std::move(*reserved);
       bits = words;
     }
     s.pages_ = pages;

@@ -1,10 +1,7 @@
 #include "dsm/real_pages.h"
 
-#include <cerrno>
 #include <cstring>
 #include <mutex>
-
-#include <sys/mman.h>
 
 namespace weft::dsm {
 
@@ -27,9 +24,9 @@ result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id 
   auto system = os::map_file(p->file_.get(), 0, size, true);
   if (!system) return system.failure();
   p->system_ = std::move(*system);
-  void* twins = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (twins == MAP_FAILED) return base::system_failure("mapping room for twins", errno);
-  p->twins_ = os::mapping(static_cast<std::byte*>(twins), size);
+  auto twins = os::reserve(size);
+  if (!twins) return twins.failure();
+  p->twins_ = std::move(*twins);
   for (page_set* s : {&p->noted_, &p->free_, &p->cached_, &p->twinned_}) {
     auto made = page_set::create(count);
     if (!made) return made.failure();

@@ -1,9 +1,16 @@
-// The signal handler behind a page engine. It does three things: classify, call the engine's handler, return.
+// The signal handler behind page engines and write trackers. It does three things: classify, call whoever the fault belongs to, return.
 //
-// A fault outside the view goes to whoever handled the signal before, or ends the program as it would have ended without weft: at
-// the instruction that did it, with a core dump of that.
+// A fault that belongs to nobody here goes to whoever handles the signal otherwise: the handler that was there before, or the one that
+// the program has set since (program_sets_handler). If there is none, the program ends as it would have ended without weft: at the
+// instruction that did it, with a core dump of that.
+//
+// The handler runs on the stack of the thread that faulted, not on an alternative one: those are sized for saying goodbye, not for
+// fetching a page.
+//
+// Threads: any.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 
 #include <weft/status.h>
@@ -19,8 +26,14 @@ class trap_target {
   ~trap_target() = default;
 };
 
-// Catches `signal` (SIGBUS or SIGSEGV) for `target`. One target at a time in a process.
+// Calls `target` for faults that raise `signal` (SIGBUS or SIGSEGV), after those that were set before.
 status set_trap(int signal, trap_target& target);
-void clear_trap();
+
+// No thread may be in a fault of the target's any more.
+void clear_trap(int signal, trap_target& target);
+
+// sigaction() for a signal that is trapped: says and changes who gets the faults that belong to nobody here. False: the signal is not
+// trapped, and nothing was done.
+bool program_sets_handler(int signal, const struct sigaction* action, struct sigaction* old);
 
 }  // namespace weft::os

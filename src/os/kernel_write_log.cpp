@@ -1,6 +1,7 @@
 #include "os/kernel_write_log.h"
 
 #include <cerrno>
+#include <cstring>
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -17,11 +18,7 @@ namespace {
 constexpr std::uint64_t scan_protect = 1u << 0, scan_require_async = 1u << 1;
 constexpr std::uint64_t page_is_written = 1u << 1;
 
-struct scan_region {
-  std::uint64_t start, end, categories;
-};
-
-struct scan_request {
+struct scan_request {  // struct pm_scan_arg of linux/fs.h
   std::uint64_t size, flags, start, end, walk_end, vector, vector_length, most_pages;
   std::uint64_t inverted, all_of, any_of, returned;
 };
@@ -49,7 +46,27 @@ result<unique_fd> open_userfaultfd(std::uint64_t features) {
 result<kernel_write_log> kernel_write_log::open(std::byte* base) {
   unique_fd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   if (!pagemap) return base::system_failure("opening /proc/self/pagemap", errno);
-  return kernel_write_log(base, std::move(pagemap));
+  kernel_write_log log(base, std::move(pagemap));
+  scan_region found;
+  std::uint64_t end;
+  if (log.scan(base, base + page_bytes, false, {&found, 1}, end) < 0)
+    return {errc::unavailable, base::format("this kernel does not say which pages were written (PAGEMAP_SCAN, Linux 6.7: %s)",
+                                            std::strerror(errno))};
+  return log;
+}
+
+int kernel_write_log::scan(std::byte* from, std::byte* to, bool again, std::span<scan_region> found, std::uint64_t& end) const {
+  scan_request request{};
+  request.size = sizeof request;
+  request.flags = scan_require_async | (again ? scan_protect : 0);
+  request.start = reinterpret_cast<std::uint64_t>(from);
+  request.end = reinterpret_cast<std::uint64_t>(to);
+  request.vector = reinterpret_cast<std::uint64_t>(found.data());
+  request.vector_length = found.size();
+  request.all_of = request.returned = page_is_written;
+  const int regions = ::ioctl(pagemap_.get(), scan_ioctl, &request);
+  end = request.walk_end;
+  return regions;
 }
 
 // The kernel fills a bounded list and says how far it came.
@@ -57,19 +74,12 @@ void kernel_write_log::collect(page_range among, bool again, std::vector<page_ra
   scan_region found[256];
   const auto base = reinterpret_cast<std::uint64_t>(base_), end = base + among.last * page_bytes;
   for (std::uint64_t from = base + among.first * page_bytes; from < end;) {
-    scan_request request{};
-    request.size = sizeof request;
-    request.flags = scan_require_async | (again ? scan_protect : 0);
-    request.start = from;
-    request.end = end;
-    request.vector = reinterpret_cast<std::uint64_t>(found);
-    request.vector_length = std::size(found);
-    request.all_of = request.returned = page_is_written;
-    const int regions = ::ioctl(pagemap_.get(), scan_ioctl, &request);
-    if (regions < 0) return;  // cannot be, after a registration that succeeded
+    std::uint64_t walked = 0;
+    const int regions = scan(reinterpret_cast<std::byte*>(from), reinterpret_cast<std::byte*>(end), again, found, walked);
+    if (regions < 0) return;  // cannot be, because it was tried when the log was opened
     for (int i = 0; i < regions; ++i) add({(found[i].start - base) / page_bytes, (found[i].end - base) / page_bytes}, into);
-    if (request.walk_end <= from) return;
-    from = request.walk_end;
+    if (walked <= from) return;
+    from = walked;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <weft/status.h>
@@ -20,13 +21,19 @@ result<unique_fd> open_userfaultfd(std::uint64_t features);
 
 class kernel_write_log {
  public:
-  // Memory at `base`, registered with `faults` in write-protect mode.
+  // Memory at `base`, registered in write-protect mode. Fails where the kernel cannot be asked.
   static result<kernel_write_log> open(std::byte* base);
 
   // Appends the written pages of `among`, in order, neighbours joined; with `again` they are protected in the same step.
   void collect(page_range among, bool again, std::vector<page_range>& into) const;
 
  private:
+  struct scan_region {  // struct page_region of linux/fs.h
+    std::uint64_t start, end, categories;
+  };
+  // One question to the kernel: how many regions it found, and how far it came.
+  int scan(std::byte* from, std::byte* to, bool again, std::span<scan_region> found, std::uint64_t& end) const;
+
   kernel_write_log(std::byte* base, unique_fd pagemap) : base_(base), pagemap_(std::move(pagemap)) {}
 
   std::byte* base_;

@@ -41,7 +41,22 @@ result<unique_fd> open_descriptor_of(pid_t pid, int fd, bool writable) {
 result<mapping> map_file(int fd, std::uint64_t offset, std::size_t size, bool writable) {
   void* at = ::mmap(nullptr, size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset));
   if (at == MAP_FAILED) return base::system_failure(base::format("cannot map %zu bytes", size), errno);
-  return mapping(static_cast<std::byte*>(at), size);
+  mapping m(static_cast<std::byte*>(at), size);
+  leave_out_of_core_dumps(m);
+  return m;
+}
+
+result<mapping> reserve(std::size_t size) {
+  const std::size_t whole = round_to_pages(size);
+  void* at = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return base::system_failure(base::format("cannot reserve %zu bytes", whole), errno);
+  mapping m(static_cast<std::byte*>(at), whole);
+  leave_out_of_core_dumps(m);
+  return m;
+}
+
+void leave_out_of_core_dumps(const mapping& m) noexcept {
+  ::madvise(m.base(), m.size(), MADV_DONTDUMP);
 }
 
 }  // namespace weft::os

@@ -59,4 +59,10 @@ result<unique_fd> open_descriptor_of(pid_t pid, int fd, bool writable);
 
 result<mapping> map_file(int fd, std::uint64_t offset, std::size_t size, bool writable);
 
+// Private memory for what is large and mostly empty: zeroed, and costing nothing until touched.
+result<mapping> reserve(std::size_t size);
+
+// Mappings of this kind are not in core dumps, map_file's and reserve's among them: they are terabytes of mostly nothing.
+void leave_out_of_core_dumps(const mapping& m) noexcept;
+
 }  // namespace weft::os

@@ -1,9 +1,8 @@
 // The application's view of a range of frames: which pages it may use, and which of them it has written.
 //
 // Two ways behind one interface, and one set of contract tests:
-//   uffd      userfaultfd: a page that is closed has no page-table entry; opening it is UFFDIO_CONTINUE; first writes are recorded
-//   by
-//             the kernel and collected with PAGEMAP_SCAN. No mapping is ever split, so the range is not limited by
+//   uffd      userfaultfd: a page that is closed has no page-table entry; opening it is UFFDIO_CONTINUE; first writes are
+//             recorded by the kernel and collected with PAGEMAP_SCAN. No mapping is ever split, so the range is not limited by
 //             vm.max_map_count. Linux 6.7.
 //   mprotect  protection and SIGSEGV, everywhere else. The first write to a watched page is a fault like any other.
 //
@@ -34,17 +33,24 @@ class page_engine {
  public:
   enum class way : std::uint8_t { best, uffd, mprotect };
 
-  // What happened: the page, and whether it was a write, as far as the processor says.
+  // Which of the two is the best on this machine, found out by trying, and why.
+  struct choice {
+    way how;
+    std::string why;
+  };
+  static choice best();
+
+  // What happened: the page, and whether it was a write, as far as the processor says. False: there is no such page, and the access
+  // ends in SIGSEGV like any other through a wild pointer.
   class fault_handler {
    public:
-    virtual void on_fault(std::size_t page, bool write) = 0;
+    virtual bool on_fault(std::size_t page, bool write) = 0;
 
    protected:
     ~fault_handler() = default;
   };
 
-  // Maps [0, size) of `file` at `base`, which must be free, with all pages closed. The handler must outlive the engine. One process
-  // has one engine at a time: the signal handler needs exactly one pointer.
+  // Maps [0, size) of `file` at `base`, which must be free, with all pages closed. The handler must outlive the engine.
   static result<std::unique_ptr<page_engine>> create(std::byte* base, std::size_t size, int file, fault_handler& handler,
                                                      way how = way::best);
 
@@ -97,6 +103,7 @@ class page_engine {
 
 namespace detail {
 result<std::unique_ptr<page_engine>> uffd_engine(std::byte* base, std::size_t size, int file, page_engine::fault_handler& handler);
+status uffd_works();  // tried on a page
 result<std::unique_ptr<page_engine>> mprotect_engine(std::byte* base, std::size_t size, int file,
                                                      page_engine::fault_handler& handler);
 }  // namespace detail

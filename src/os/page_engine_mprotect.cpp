@@ -3,9 +3,11 @@
 #include <bit>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <mutex>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "os/fault_trap.h"
@@ -21,7 +23,7 @@ class mprotect_page_engine final : public page_engine, private trap_target {
  public:
   mprotect_page_engine(mapping view, mapping marks, fault_handler& handler)
       : page_engine(view.base(), view.size(), handler), view_(std::move(view)), marks_(std::move(marks)) {}
-  ~mprotect_page_engine() override { clear_trap(); }
+  ~mprotect_page_engine() override { clear_trap(SIGSEGV, *this); }
 
   status start() { return set_trap(SIGSEGV, *this); }
 
@@ -81,12 +83,19 @@ class mprotect_page_engine final : public page_engine, private trap_target {
     complaint_.store(errno, std::memory_order_relaxed);
   }
 
+  // Rather than fault for ever.
+  [[noreturn]] static void end_for_lack_of_mappings() {
+    static constexpr char sentence[] =
+        "weft: the kernel allows no more mappings, of which the page engine mprotect needs one for every run of pages; use --engine "
+        "uffd, or 'sysctl -w vm.max_map_count=1048576'\n";
+    if (::write(STDERR_FILENO, sentence, sizeof sentence - 1) < 0) ::abort();
+    ::_exit(70);
+  }
+
   bool on_trap(void* address, bool write) override {
     if (!covers(address)) return false;
-    if (complaint_.load(std::memory_order_relaxed) == ENOMEM)
-      return false;  // no more mappings: end here rather than fault for ever
-    handler_.on_fault(page_of(address), write);
-    return true;
+    if (complaint_.load(std::memory_order_relaxed) == ENOMEM) end_for_lack_of_mappings();
+    return handler_.on_fault(page_of(address), write);
   }
 
   mapping view_;
@@ -102,11 +111,10 @@ result<std::unique_ptr<page_engine>> detail::mprotect_engine(std::byte* base, st
   void* at = ::mmap(base, size, PROT_NONE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
   if (at != base) return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);
   mapping view(base, size);
-  const std::size_t mark_bytes = round_to_pages(size / page_bytes / 8 + 8);
-  void* marks = ::mmap(nullptr, mark_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (marks == MAP_FAILED) return base::system_failure("mapping the marks of written pages", errno);
-  auto engine =
-      std::make_unique<mprotect_page_engine>(std::move(view), mapping(static_cast<std::byte*>(marks), mark_bytes), handler);
+  leave_out_of_core_dumps(view);
+  auto marks = reserve(size / page_bytes / 8 + 8);
+  if (!marks) return marks.failure();
+  auto engine = std::make_unique<mprotect_page_engine>(std::move(view), std::move(*marks), handler);
   if (auto started = engine->start(); !started) return started;
   return std::unique_ptr<page_engine>(std::move(engine));
 }

@@ -26,7 +26,7 @@ class uffd_page_engine final : public page_engine, private trap_target {
         file_(file),
         faults_(std::move(faults)),
         log_(std::move(log)) {}
-  ~uffd_page_engine() override { clear_trap(); }
+  ~uffd_page_engine() override { clear_trap(SIGBUS, *this); }
 
   status start() { return set_trap(SIGBUS, *this); }
 
@@ -73,7 +73,9 @@ class uffd_page_engine final : public page_engine, private trap_target {
 
   bool on_trap(void* address, bool write) override {
     if (!covers(address)) return false;
-    handler_.on_fault(page_of(address), write);
+    const std::size_t page = page_of(address);
+    // Protected, the access raises SIGSEGV when it is repeated, as it would with the other engine.
+    if (!handler_.on_fault(page, write)) ::mprotect(address_of(page), page_bytes, PROT_NONE);
     return true;
   }
 
@@ -83,23 +85,46 @@ class uffd_page_engine final : public page_engine, private trap_target {
   kernel_write_log log_;
 };
 
-}  // namespace
+// A view of a file whose faults and first writes the kernel reports.
+struct reported_view {
+  mapping view;
+  unique_fd faults;
+  kernel_write_log log;
+};
 
-result<std::unique_ptr<page_engine>> detail::uffd_engine(std::byte* base, std::size_t size, int file,
-                                                         page_engine::fault_handler& handler) {
+// At `base`, or anywhere if that is null.
+result<reported_view> report(std::byte* base, std::size_t size, int file) {
   auto faults = open_userfaultfd(UFFD_FEATURE_SIGBUS | UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM);
   if (!faults) return faults.failure();
-  void* at = ::mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file, 0);
-  if (at != base) return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);
-  mapping view(base, size);
-  uffdio_register area{{reinterpret_cast<std::uint64_t>(base), size},
+  const int fixed = base ? MAP_FIXED_NOREPLACE : 0;
+  void* at = ::mmap(base, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | fixed, file, 0);
+  if (at == MAP_FAILED || (base && at != base))
+    return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);
+  mapping view(static_cast<std::byte*>(at), size);
+  leave_out_of_core_dumps(view);
+  uffdio_register area{{reinterpret_cast<std::uint64_t>(at), size},
                        UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR | UFFDIO_REGISTER_MODE_WP,
                        0};
   if (::ioctl(faults->get(), UFFDIO_REGISTER, &area) != 0)
     return base::system_failure("registering the shared region with userfaultfd", errno);
-  auto log = kernel_write_log::open(base);
+  auto log = kernel_write_log::open(view.base());
   if (!log) return log.failure();
-  auto engine = std::make_unique<uffd_page_engine>(std::move(view), file, std::move(*faults), std::move(*log), handler);
+  return reported_view{std::move(view), std::move(*faults), std::move(*log)};
+}
+
+}  // namespace
+
+status detail::uffd_works() {
+  auto file = create_memory_file("weft trial", page_bytes);
+  if (!file) return file.failure();
+  return report(nullptr, page_bytes, file->get()).failure();
+}
+
+result<std::unique_ptr<page_engine>> detail::uffd_engine(std::byte* base, std::size_t size, int file,
+                                                         page_engine::fault_handler& handler) {
+  auto v = report(base, size, file);
+  if (!v) return v.failure();
+  auto engine = std::make_unique<uffd_page_engine>(std::move(v->view), file, std::move(v->faults), std::move(v->log), handler);
   if (auto started = engine->start(); !started) return started;
   return std::unique_ptr<page_engine>(std::move(engine));
 }

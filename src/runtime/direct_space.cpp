@@ -1,6 +1,7 @@
 #include "runtime/direct_space.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include <sys/mman.h>
@@ -18,13 +19,14 @@ constexpr std::size_t gather_bytes = 2 * space::most_gathered;  // for each node
 }  // namespace
 
 result<std::unique_ptr<direct_space>> direct_space::create(port& p, const dsm::exchange& with_all) {
+  const std::size_t header_pages = (sizeof(header) + p.nodes() * gather_bytes + dsm::page_bytes - 1) / dsm::page_bytes;
   struct card {
     pid_t pid;
     int file;
   } mine{::getpid(), -1};
   os::unique_fd file;
   if (p.self() == 0) {
-    auto made = os::create_memory_file("weft shared memory", region_bytes);
+    auto made = os::create_memory_file("weft shared memory", header_pages * dsm::page_bytes);
     if (!made) return made.failure();
     file = std::move(*made);
     mine.file = file.get();
@@ -39,15 +41,44 @@ result<std::unique_ptr<direct_space>> direct_space::create(port& p, const dsm::e
       ::mmap(region_base, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file.get(), 0);
   if (at != region_base) return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);
   os::mapping region(region_base, region_bytes);
-  const std::size_t header_pages = (sizeof(header) + p.nodes() * gather_bytes + dsm::page_bytes - 1) / dsm::page_bytes;
+  os::leave_out_of_core_dumps(region);
   if (p.self() == 0) ::new (region.base()) header(p.nodes());
   std::unique_ptr<direct_space> s(new direct_space(p, std::move(file), std::move(region)));
-  auto heap = dsm::heap::create(p, region_base + header_pages * dsm::page_bytes,
-                                region_pages - static_cast<dsm::page_id>(header_pages), nullptr, with_all);
-  if (!heap) return heap.failure();
-  s->heap_ = std::move(*heap);
+  if (auto made = s->make_heap(header_pages, with_all); !made) return made;
   with_all({});  // nobody uses the header before it is made
   return s;
+}
+
+// The file grows by a byte written at its new end: of all ways to grow one, this cannot shrink it when two nodes grow at once.
+status direct_space::make_heap(std::size_t header_pages, const dsm::exchange& with_all) {
+  heap_offset_ = header_pages * dsm::page_bytes;
+  const auto grow_file = [this](dsm::page_id end) -> status {
+    const auto last = heap_offset_ + std::size_t{end} * dsm::page_bytes - 1;
+    if (::pwrite(file_.get(), "", 1, static_cast<off_t>(last)) == 1) return {};
+    return base::system_failure("growing the shared memory", errno);
+  };
+  auto heap = dsm::heap::create(port_, region_base + heap_offset_, region_pages - static_cast<dsm::page_id>(header_pages), nullptr,
+                                grow_file, with_all);
+  if (!heap) return heap.failure();
+  heap_ = std::move(*heap);
+  return os::set_trap(SIGBUS, *this);
+}
+
+direct_space::~direct_space() {
+  os::clear_trap(SIGBUS, *this);
+}
+
+// Protected, the access raises SIGSEGV when it is repeated, as it does with software coherence.
+bool direct_space::on_trap(void* address, bool) {
+  auto* at = static_cast<std::byte*>(address);
+  if (!owns(at) || at < region_.base() + heap_offset_) return false;
+  const auto page = static_cast<std::size_t>(at - region_.base() - heap_offset_) / dsm::page_bytes;
+  const auto used = heap_->ever_used(static_cast<dsm::page_id>(page));
+  if (!used || *used) return false;  // something else is wrong, for example with the machine's memory
+  std::byte* first = region_.base() + heap_offset_ + page * dsm::page_bytes;
+  say_not_allocated(self(), first);
+  ::mprotect(first, dsm::page_bytes, PROT_NONE);
+  return true;
 }
 
 void* direct_space::allocate(std::size_t size, std::size_t alignment, placement where) {

@@ -1,4 +1,6 @@
 // Shared memory where all nodes are on one host: one set of frames that everybody maps, and the processor keeps it coherent.
+//
+// The file of the frames ends where the memory in use ends, so that an access behind it is a fault (SIGBUS).
 #pragma once
 
 #include <memory>
@@ -6,14 +8,17 @@
 #include <weft/hardware_space.h>
 
 #include "dsm/heap.h"
+#include "os/fault_trap.h"
 #include "os/memory_file.h"
 
 namespace weft::runtime {
 
-class direct_space final : public hardware_space {
+class direct_space final : public hardware_space, private os::trap_target {
  public:
   // Collective.
   static result<std::unique_ptr<direct_space>> create(port& p, const dsm::exchange& with_all);
+
+  ~direct_space() override;
 
   node_id self() const noexcept override { return port_.self(); }
   node_id nodes() const noexcept override { return port_.nodes(); }
@@ -44,11 +49,14 @@ class direct_space final : public hardware_space {
       : port_(p), file_(std::move(file)), region_(std::move(region)), header_(*reinterpret_cast<header*>(region_.base())) {}
   sync_object& object(sync_object& o) override;
   std::byte* gathered() const noexcept;
+  status make_heap(std::size_t header_pages, const dsm::exchange& with_all);
+  bool on_trap(void* address, bool write) override;
 
   port& port_;
   os::unique_fd file_;
   os::mapping region_;
   header& header_;
+  std::size_t heap_offset_ = 0;
   std::unique_ptr<dsm::heap> heap_;
   std::uint64_t gathers_ = 0;  // of the thread that gathers
 };

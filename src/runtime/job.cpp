@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "runtime/bootstrap.h"
+#include "runtime/ending.h"
 #include "runtime/fabrics.h"
 #include "runtime/spaces.h"
 
@@ -24,22 +25,29 @@ constexpr int failed_status = 70;
 std::terminate_handler previous_terminate = nullptr;
 std::atomic<runtime::bootstrap*> joined{nullptr};  // the job's, while there is one
 
-// An error that nobody caught is one sentence, not a stack of them: the launcher says it for all nodes, or this one for itself.
 [[noreturn]] void end_with_the_sentence() {
   if (auto current = std::current_exception()) {
     try {
       std::rethrow_exception(current);
     } catch (const error& e) {
       std::fflush(nullptr);
-      auto* boot = joined.load();
-      if (!boot || !boot->give_up(e.what())) std::fprintf(stderr, "weft: %s\n", e.what());
-      ::_exit(failed_status);
+      runtime::end_with(e.what());
     } catch (...) {
     }
   }
   if (previous_terminate) previous_terminate();
   std::abort();
 }
+
+}  // namespace
+
+void runtime::end_with(const std::string& sentence) noexcept {
+  auto* boot = joined.load();
+  if (!boot || !boot->give_up(sentence)) std::fprintf(stderr, "weft: %s\n", sentence.c_str());
+  ::_exit(failed_status);
+}
+
+namespace {
 
 std::string option(const runtime::identity& who, const char* name) {
   const auto found = who.options.find(name);

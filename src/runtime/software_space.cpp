@@ -1,13 +1,12 @@
 #include "runtime/software_space.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <cstring>
-
-#include <unistd.h>
 
 #include "base/text.h"
 #include "protocols/cashmere/cashmere.h"
 #include "protocols/hlrc/hlrc.h"
+#include "runtime/ending.h"
 #include "runtime/region.h"
 #include "sync/message_barrier.h"
 #include "sync/message_locks.h"
@@ -18,7 +17,6 @@ namespace weft::runtime {
 
 namespace {
 
-constexpr int failed_status = 70;
 constexpr std::uint32_t elsewhere_from = sync::most_objects / 2;  // indices of objects outside the shared memory
 constexpr word writer = word{1} << 32;                            // of a shared lock; below it, readers are counted
 
@@ -58,18 +56,26 @@ status software_space::build(const space_options& options, const dsm::exchange& 
     if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, with_all)); !s) return s;
   }
   if (auto s = take(words_, sync::words::create(port_, *locks_, with_all)); !s) return s;
-  return take(heap_, dsm::heap::create(port_, region_base, region_pages, homes_.get(), with_all));
+  return take(heap_, dsm::heap::create(port_, region_base, region_pages, homes_.get(), {}, with_all));
 }
 
-// In the signal. A page that cannot be had ends the program: there is nobody to give an error to.
-void software_space::on_fault(std::size_t page, bool write) {
-  const auto p = static_cast<dsm::page_id>(page);
-  const status done = write ? protocol_->write_fault(p) : protocol_->read_fault(p);
+// In the signal.
+bool software_space::on_fault(std::size_t page, bool write) {
+  if (have(static_cast<dsm::page_id>(page), write)) [[likely]]
+    return true;
+  say_not_allocated(self(), region_base + page * dsm::page_bytes);
+  return false;
+}
+
+// A page that cannot be had ends the program: there is nobody to give an error to.
+bool software_space::have(dsm::page_id p, bool write) {
+  const auto used = heap_->ever_used(p);
+  if (used && !*used) return false;
+  const status done = !used ? used.failure() : write ? protocol_->write_fault(p) : protocol_->read_fault(p);
   if (done) [[likely]]
-    return;
-  std::fprintf(stderr, "weft: node %u: page %p could not be had: %s\n", self(),
-               static_cast<void*>(region_base + page * dsm::page_bytes), done.sentence().c_str());
-  ::_exit(failed_status);
+    return true;
+  end_with(base::format("page %p could not be had: %s", static_cast<void*>(region_base + std::size_t{p} * dsm::page_bytes),
+                        done.sentence().c_str()));
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------------------
@@ -101,10 +107,10 @@ bool software_space::owns(const void* p) const noexcept {
 
 void software_space::touch(const void* p, std::size_t size, bool for_writing) {
   if (size == 0 || !owns(p)) return;
-  const auto* first = static_cast<const std::byte*>(p);
-  for (auto page = static_cast<std::size_t>(first - region_base) / dsm::page_bytes;
-       page <= static_cast<std::size_t>(first + size - 1 - region_base) / dsm::page_bytes; ++page)
-    on_fault(page, for_writing);
+  const auto first = static_cast<std::size_t>(static_cast<const std::byte*>(p) - region_base);
+  const auto last = std::min(region_bytes, first + std::min(size, region_bytes)) - 1;
+  for (auto page = first / dsm::page_bytes; page <= last / dsm::page_bytes; ++page)
+    if (!have(static_cast<dsm::page_id>(page), for_writing)) return;  // whoever uses it will see
 }
 
 // --- synchronisation -------------------------------------------------------------------------------------------------------------
@@ -142,7 +148,13 @@ bool software_space::lock(sync_object& m, bool writing, duration limit) {
   return true;
 }
 void software_space::unlock(sync_object& m, bool writing) {
-  words_->update(number_of(m), [&](word value) { return writing ? 0 : value - 1; }).or_throw();
+  const auto held = [&](word value) { return writing ? value == writer : value > 0 && value < writer; };
+  const auto leave = [&](word value) -> std::optional<word> {
+    if (!held(value)) return std::nullopt;
+    return writing ? 0 : value - 1;
+  };
+  if (!held(words_->update(number_of(m), leave).or_throw()))
+    throw error(errc::invalid_argument, "a shared mutex was unlocked that was not locked in this way");
 }
 
 std::uint64_t software_space::add(sync_object& w, std::uint64_t amount) {

@@ -57,7 +57,8 @@ class software_space final : public space, private os::page_engine::fault_handle
  private:
   explicit software_space(port& p) : port_(p) {}
   status build(const space_options& options, const dsm::exchange& with_all);
-  void on_fault(std::size_t page, bool write) override;
+  bool on_fault(std::size_t page, bool write) override;
+  bool have(dsm::page_id p, bool write);  // false: there is no such page
   sync::object_number number_of(sync_object& o) const;
   void after_barrier();
 

@@ -2,7 +2,9 @@
 
 #include <atomic>
 
+#include "runtime/calls.h"
 #include "runtime/direct_space.h"
+#include "runtime/signals.h"
 #include "runtime/software_space.h"
 
 namespace weft {
@@ -30,7 +32,9 @@ void space::adopt(sync_object& o) {
 namespace runtime {
 
 void use_space(space* s) noexcept {
+  let_faults_through();
   current.store(s, std::memory_order_release);
+  serve_calls(s);
 }
 
 result<std::unique_ptr<space>> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all) {

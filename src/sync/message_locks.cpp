@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include <weft/thread_number.h>
+
 #include "dsm/own_handlers.h"
 #include "dsm/waiting.h"
 #include "sync/parcels.h"
@@ -27,8 +29,8 @@ message_locks::local& message_locks::find(object_number n) {
 bool message_locks::take(object_number n, dsm::notices& granted) {
   std::scoped_lock guard(lock_);
   local& l = find(n);
-  if (!l.here || l.held) return false;
-  l.held = true;
+  if (!l.here || l.holder != 0) return false;
+  l.holder = detail::thread_number();
   granted.swap(l.arriving);
   return true;
 }
@@ -108,7 +110,7 @@ void message_locks::serve_forward(const message& m) {
   {
     std::scoped_lock guard(lock_);
     local& l = find(n);
-    if (!l.here || l.held || !l.next.empty()) {
+    if (!l.here || l.holder != 0 || !l.next.empty()) {
       l.next.push_back(std::move(r));
       return;
     }
@@ -148,14 +150,17 @@ void message_locks::take_grant(const message& m) {
 }
 
 status message_locks::unlock(object_number n) {
+  {
+    std::scoped_lock guard(lock_);
+    if (find(n).holder != detail::thread_number()) return {errc::invalid_argument, detail::not_the_holder};
+  }
   if (auto released = protocol_.release(); !released) return released;
   request next;
   bool passing = false, wanted = false;
   {
     std::scoped_lock guard(lock_);
     local& l = find(n);
-    if (!l.held) return {errc::invalid_argument, "a mutex was unlocked that this node has not locked"};
-    l.held = false;
+    l.holder = 0;
     wanted = l.wanted != 0;
     if (!l.next.empty()) {
       passing = true;

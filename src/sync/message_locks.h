@@ -34,7 +34,7 @@ class message_locks final : public locks {
   // What this node knows of one lock.
   struct local {
     bool here = false;         // the lock is at this node
-    bool held = false;         // by one of its threads
+    std::uint32_t holder = 0;  // which of its threads holds it
     bool asked = false;        // a request of this node is under way
     std::uint32_t wanted = 0;  // threads of this node that wait for it
     std::deque<request> next;  // those whom it goes to, in order

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <mutex>
 
+#include <weft/thread_number.h>
+
 #include "dsm/waiting.h"
 
 namespace weft::sync {
@@ -83,7 +85,7 @@ result<bool> word_locks::lock(object_number n, duration limit) {
   }
   {
     std::scoped_lock guard(lock_);
-    held_[n] = *i;
+    held_[n] = {*i, detail::thread_number()};
   }
   if (auto acquired = protocol_.acquire({}); !acquired) return acquired;
   return true;
@@ -108,8 +110,9 @@ status word_locks::unlock(object_number n) {
   {
     std::scoped_lock guard(lock_);
     const auto found = held_.find(n);
-    if (found == held_.end()) return {errc::invalid_argument, "a mutex was unlocked that this node has not locked"};
-    i = found->second;
+    if (found == held_.end() || found->second.thread != detail::thread_number())
+      return {errc::invalid_argument, detail::not_the_holder};
+    i = found->second.place;
     held_.erase(found);
   }
   if (auto released = protocol_.release(); !released) return released;

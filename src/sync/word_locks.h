@@ -51,7 +51,11 @@ class word_locks final : public locks {
 
   os::spin_lock lock_;  // guards the next two
   std::vector<std::uint32_t> free_;
-  std::unordered_map<object_number, std::uint32_t> held_;  // by the threads of this node: their places
+  struct holding {
+    std::uint32_t place;
+    std::uint32_t thread;
+  };
+  std::unordered_map<object_number, holding> held_;  // by the threads of this node
 };
 
 }  // namespace weft::sync

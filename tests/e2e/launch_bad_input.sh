@@ -2,17 +2,6 @@
 # running.
 source "$(dirname "$0")/lib.sh"
 
-# Everything that a behaviour starts has its folder as working directory, and nothing else has.
-nothing_is_left() {
-  local link left=
-  for link in /proc/[0-9]*/cwd; do
-    local pid=${link#/proc/}
-    pid=${pid%/cwd}
-    [ "$(readlink "$link" 2>/dev/null)" != "$PWD" ] || [ "$pid" = $BASHPID ] || [ "$pid" = "${holder:-}" ] || left="$left $pid"
-  done
-  [ -z "$left" ] || fail "still running:$left"
-}
-
 # refused STATUS SENTENCE ARGUMENTS...
 refused() {
   local expected=$1 sentence=$2

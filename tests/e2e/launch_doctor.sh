@@ -50,9 +50,18 @@ a_network_without_a_loopback_interface_is_said() {
   expect_out 'fabric udp +ip link set lo up$'
 }
 
+the_page_engine_is_the_one_that_works() {
+  run "$WEFT" doctor
+  expect_out 'page engine +uffd: userfaultfd and PAGEMAP_SCAN have all it needs'
+  run "$WITHOUT_USERFAULTFD" "$WEFT" doctor
+  expect_status 0
+  expect_out 'page engine +mprotect: userfaultfd: Operation not permitted, and SIGSEGV works everywhere'
+}
+
 check a_healthy_machine_can_run_weft
 check programs_can_read_it
 check what_is_missing_comes_with_the_line_that_mends_it
 check a_low_limit_of_locked_memory_is_said
+check the_page_engine_is_the_one_that_works
 check a_network_without_a_loopback_interface_is_said
 summary

@@ -117,3 +117,14 @@ descendants_of() {
     descendants_of "$child"
   done
 }
+
+# Everything that a behaviour starts has its folder as working directory, and nothing else has.
+nothing_is_left() {
+  local link left=
+  for link in /proc/[0-9]*/cwd; do
+    local pid=${link#/proc/}
+    pid=${pid%/cwd}
+    [ "$(readlink "$link" 2>/dev/null)" != "$PWD" ] || [ "$pid" = $BASHPID ] || [ "$pid" = "${holder:-}" ] || left="$left $pid"
+  done
+  [ -z "$left" ] || fail "still running:$left"
+}

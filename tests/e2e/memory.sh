@@ -1,6 +1,6 @@
 # Shared memory with real processes: every protocol on every fabric that it can run on, both page engines, 1 to 8 nodes.
 source "$(dirname "$0")/lib.sh"
-: "${MEMORY_PROBE:?the program memory_probe}"
+: "${MEMORY_PROBE:?the program memory_probe}" "${C_PROBE:?the program c_probe}"
 
 right_on() { # nodes, then options of weft run
   local nodes=$1
@@ -28,6 +28,34 @@ hlrc_is_right_on_udp() { for n in 2 4; do right_on $n --protocol hlrc --fabric u
 hlrc_is_right_on_udp_that_loses() { right_on 4 --protocol hlrc --fabric udp --impair loss=5%; }
 hlrc_is_right_on_ofi() { right_on 4 --protocol hlrc --fabric ofi; }
 
+an_untouched_hundred_gib_is_right_and_free() {
+  local way
+  for way in 'direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect'; do
+    # shellcheck disable=SC2086
+    run "$WEFT" run -n 2 --protocol $way "$MEMORY_PROBE" spacious
+    expect_status 0
+    expect_out '^spacious: right on 2 nodes$'
+  done
+}
+the_page_engine_that_works_is_right() {
+  run "$WITHOUT_USERFAULTFD" "$WEFT" run -n 2 --protocol cashmere "$MEMORY_PROBE"
+  expect_status 0
+  expect_out '^all: right on 2 nodes$'
+  run "$WITHOUT_USERFAULTFD" "$WEFT" run -n 2 --protocol cashmere --engine uffd "$MEMORY_PROBE"
+  expect_status 70
+  expect_one_sentence '^weft: node [01] .*: userfaultfd: Operation not permitted; leave --engine out for the one that works here$'
+}
+a_program_in_c_is_right() {
+  local protocol
+  for protocol in direct cashmere hlrc; do
+    run "$WEFT" run -n 2 --protocol $protocol "$C_PROBE"
+    expect_status 0
+    expect_out '^c: right on 2 nodes$'
+    run "$WEFT" run -n 2 --protocol $protocol "$C_PROBE" wrong
+    expect_status 70
+    expect_one_sentence '^weft: node [01] .*: a mutex was unlocked by a thread that does not hold it; '
+  done
+}
 the_job_is_right_to_end_when_a_node_is_killed() {
   local fabric protocol when started
   for fabric in shm udp; do

@@ -3,13 +3,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <map>
-#include <thread>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -172,6 +176,51 @@ void reuse(weft::job& job) {
   }
 }
 
+// Lines of /proc/self/maps: the kernel allows 65530 unless told otherwise.
+std::size_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
+}
+
+// What this process has in memory, in MiB.
+std::size_t resident() {
+  std::ifstream status("/proc/self/status");
+  std::size_t kilobytes = 0;
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmRSS:")) kilobytes = std::stoul(line.substr(6));
+  return kilobytes / 1024;
+}
+
+// A word in each of a million pages; then every eighth page of the others', so that open and closed pages alternate.
+void million(weft::job& job) {
+  constexpr std::size_t pages = 1'000'000, words = weft::page_size / sizeof(std::uint64_t);
+  auto a = weft::make_array<std::uint64_t>(pages * words, weft::placement::block());
+  const auto [first, last] = job.share_of(pages);
+  for (std::size_t p = first; p < last; ++p) a[p * words + p % words] = p + 1;
+  weft::barrier();
+  for (std::size_t p = 0; p < pages; p += p >= first && p < last ? 1 : 8)
+    check(a[p * words + p % words] == p + 1, "a word among a million pages that is wrong");
+  weft::barrier();
+  check(mappings() < 1000, "mappings that grow with the pages");
+}
+
+// A hundred GiB, of which a page here and there is used.
+void spacious(weft::job& job) {
+  constexpr std::size_t gib = std::size_t{1} << 30;
+  weft::barrier();
+  const std::size_t before = resident();
+  const auto started = std::chrono::steady_clock::now();
+  auto a = weft::make_array<char>(100 * gib);
+  char* alone = static_cast<char*>(weft::allocate(50 * gib));
+  check(std::chrono::steady_clock::now() - started < std::chrono::seconds(1), "an allocation that takes long");
+  check(resident() < before + 4, "memory that costs before it is touched");
+  for (std::size_t g = job.self(); g < 100; g += job.nodes()) a[g * gib + 5] = static_cast<char>(g + 1);
+  for (std::size_t g = 0; g < 50; ++g) alone[g * gib] = 1;
+  weft::barrier();
+  for (std::size_t g = 0; g < 100; ++g) check(a[g * gib + 5] == static_cast<char>(g + 1), "a page of many GiB that is wrong");
+  check(resident() < before + 100, "memory that costs more than what is touched");
+}
+
 // Node 1 is killed at the worst moment; the others must end by themselves, each with a sentence that names it.
 void die(weft::job& job, const std::string& when) {
   auto& m = weft::make<weft::mutex>();
@@ -214,6 +263,8 @@ int main(int argc, char** argv) {
   if (all || what == "conditions") conditions(job, 10);
   if (all || what == "threads") threads(job, 4);
   if (all || what == "reuse") reuse(job);
+  if (what == "million") million(job);
+  if (what == "spacious") spacious(job);
   if (what == "die") die(job, argv[2]);
   weft::barrier();
   if (job.self() == 0) std::printf("%s: right on %u nodes\n", what.c_str(), job.nodes());

@@ -1,6 +1,7 @@
 // One contract for both page engines.
 #include <gtest/gtest.h>
 
+#include <csetjmp>
 #include <csignal>
 #include <cstring>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/fault_trap.h"
 #include "os/memory_file.h"
 #include "os/page_engine.h"
 
@@ -28,12 +30,18 @@ class a_page_engine : public testing::TestWithParam<page_engine::way>, public pa
     engine = page_engine::create(somewhere, pages * page_bytes, file.get(), *this, GetParam()).or_throw();
   }
 
-  void on_fault(std::size_t page, bool write) override {
+  bool on_fault(std::size_t page, bool write) override {
     ++faults;
-    if (answer) return answer(page, write);
-    if (write && !engine->records_writes() && opened) return engine->note_write(page);
-    engine->open_watched({page, page + 1});
-    opened = true;
+    if (page >= there) return false;
+    if (answer) {
+      answer(page, write);
+    } else if (write && !engine->records_writes() && opened) {
+      engine->note_write(page);
+    } else {
+      engine->open_watched({page, page + 1});
+      opened = true;
+    }
+    return true;
   }
 
   volatile char& at(std::size_t page, std::size_t offset = 0) {
@@ -57,6 +65,7 @@ class a_page_engine : public testing::TestWithParam<page_engine::way>, public pa
   std::unique_ptr<page_engine> engine;
   std::function<void(std::size_t, bool)> answer;
   int faults = 0;
+  std::size_t there = pages;  // pages from here on do not exist, as far as the handler says
   bool opened = false;
 };
 
@@ -197,6 +206,42 @@ TEST_P(a_page_engine, leaves_the_programs_own_crash_to_the_program) {
   if (WIFSIGNALED(how)) {
     EXPECT_EQ(WTERMSIG(how), SIGSEGV);  // a sanitizer reports it and exits instead
   }
+}
+
+sigjmp_buf survived;
+void* volatile reported = nullptr;
+
+void survive(int, siginfo_t* info, void*) {
+  reported = info->si_addr;
+  ::siglongjmp(survived, 1);
+}
+
+// The address that a handler of the program's own is given for SIGSEGV.
+void* segmentation_fault_of(const std::function<void()>& work) {
+  struct sigaction mine {}, before {};
+  mine.sa_sigaction = survive;
+  mine.sa_flags = SA_SIGINFO;
+  const auto set = [](const struct sigaction* now, struct sigaction* old) {
+    if (!program_sets_handler(SIGSEGV, now, old)) ::sigaction(SIGSEGV, now, old);
+  };
+  reported = nullptr;
+  set(&mine, &before);
+  if (sigsetjmp(survived, 1) == 0) work();
+  set(&before, nullptr);
+  return reported;
+}
+
+TEST_P(a_page_engine, tells_the_programs_own_handler_where_it_went_wrong) {
+  EXPECT_EQ(segmentation_fault_of([] { *reinterpret_cast<volatile int*>(std::uintptr_t{0x123450}) = 1; }),
+            reinterpret_cast<void*>(std::uintptr_t{0x123450}));
+  EXPECT_EQ(at(3), 0) << "its own faults are still handled";
+}
+
+TEST_P(a_page_engine, has_an_access_to_a_page_that_does_not_exist_end_in_a_segmentation_fault) {
+  there = 5;
+  EXPECT_EQ(segmentation_fault_of([this] { at(5, 12) = 'a'; }), somewhere + 5 * page_bytes + 12);
+  EXPECT_EQ(segmentation_fault_of([this] { at(4) = 'a'; }), nullptr);
+  EXPECT_EQ(frame(4), 'a');
 }
 
 INSTANTIATE_TEST_SUITE_P(each, a_page_engine, testing::Values(page_engine::way::uffd, page_engine::way::mprotect),

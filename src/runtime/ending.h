@@ -1,0 +1,11 @@
+// The end of a node that cannot go on.
+#pragma once
+
+#include <string>
+
+namespace weft::runtime {
+
+// One sentence, not a stack of them: the launcher says it, once and for all nodes, or this node for itself.
+[[noreturn]] void end_with(const std::string& sentence) noexcept;
+
+}  // namespace weft::runtime
