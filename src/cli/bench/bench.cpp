@@ -167,6 +167,7 @@ void add_bench(CLI::App& weft, int& exit_status) {
   fabric->callback([=, &exit_status] { exit_status = bench_fabric(*r); });
   add_bench_vmmc(*bench, exit_status);
   add_bench_memory(*bench, exit_status);
+  add_bench_apps(*bench, exit_status);
 }
 
 }  // namespace weft::cli

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "cli/bench/cores.h"
 #include "cli/bench/plots.h"
 #include "cli/complain.h"
 #include "runtime/fabrics.h"
@@ -75,10 +76,17 @@ void collector::fail(const std::string& sentence) {
   complete_ = false;
 }
 
-std::vector<requirement> chosen(const bench_request& r, const std::vector<requirement>& all) {
-  std::vector<requirement> some = all;
-  if (!r.only.empty()) std::erase_if(some, [&](const requirement& each) { return each.key != r.only; });
-  return some;
+report new_report(const std::string& name, const bench_request& r, const std::vector<requirement>& judged_by) {
+  report all;
+  all.judged_by = &judged_by;
+  all.machine = this_machine();
+  all.command = "weft bench " + name;
+  if (!r.fabrics.empty()) all.command += " --fabric " + r.fabrics;
+  if (!r.only.empty()) all.command += " --only " + r.only;
+  if (r.quick) all.command += " --quick";
+  all.command += base::format(" --repeat %u", settings_of(r).repeat);
+  all.pinning = describe_pinning(two_cores());
+  return all;
 }
 
 void print_heading(const report& r) {

@@ -53,8 +53,8 @@ class collector {
   bool complete_ = true;
 };
 
-// The requirement of the request's key alone, or all.
-std::vector<requirement> chosen(const bench_request& r, const std::vector<requirement>& all);
+// About this machine and this command (`weft bench NAME`); `judged_by` must outlive it.
+report new_report(const std::string& name, const bench_request& r, const std::vector<requirement>& judged_by);
 
 void print_heading(const report& r);
 void write_results(const bench_request& r, const report& all);

@@ -3,13 +3,12 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/text.h"
 #include "cli/bench/bench_command.h"
-#include "cli/bench/cores.h"
 #include "cli/bench/fabric_jobs.h"
 #include "cli/bench/memory_report.h"
 #include "cli/bench/peers.h"
 #include "cli/bench/programs.h"
+#include "cli/bench/selection.h"
 #include "cli/commands.h"
 
 namespace weft::cli {
@@ -31,30 +30,13 @@ settings shorter(settings how) {
   return how;
 }
 
-// Which measurements are wanted: those that the chosen keys are made of, or all.
-class selection {
- public:
-  explicit selection(const bench_request& r) : all_(r.only.empty()), judged_(chosen(r, memory_requirements())) {}
-
-  const std::vector<requirement>& judged() const { return judged_; }
-  bool everything() const { return all_; }
-  bool wants(const std::string& owner, const std::string& name) const {
-    return all_ || std::any_of(judged_.begin(), judged_.end(), [&](const requirement& r) {
-             return std::any_of(r.needs.begin(), r.needs.end(), [&](const auto& p) { return p.owner == owner && p.name == name; });
-           });
-  }
-  schedule of(const std::string& system) const {
-    auto s = make_schedule(suite::memory, system);
-    keep(s, [&](const item& i) {
-      return std::any_of(i.outputs.begin(), i.outputs.end(), [&](const output& o) { return wants(i.owner, o.name); });
-    });
-    return s;
-  }
-
- private:
-  const bool all_;
-  const std::vector<requirement> judged_;
-};
+schedule wanted_of(const selection& wanted, const std::string& system) {
+  auto s = make_schedule(suite::memory, system);
+  keep(s, [&](const item& i) {
+    return std::any_of(i.outputs.begin(), i.outputs.end(), [&](const output& o) { return wanted.wants(i.owner, o.name); });
+  });
+  return s;
+}
 
 // All of a run, one part after the other. Parts that are compared across jobs take turns, a sample each.
 class memory_session {
@@ -72,7 +54,7 @@ class memory_session {
  private:
   double total() const {
     double samples = 0;
-    for (const auto& s : systems) samples += static_cast<double>(samples_in(wanted_.of(s.name()), how_));
+    for (const auto& s : systems) samples += static_cast<double>(samples_in(wanted_of(wanted_, s.name()), how_));
     for (const bool part : {wanted_.wants(ours, "barrier"), wanted_.wants("uffd", "radix")}) samples += part ? 2.0 * how_.repeat : 0;
     return samples + (wanted_.everything() ? how_.repeat : 0);
   }
@@ -83,7 +65,7 @@ class memory_session {
 
   void measure(const memory_system& s) {
     std::string operations;
-    for (const auto& g : wanted_.of(s.name()))
+    for (const auto& g : wanted_of(wanted_, s.name()))
       for (const auto& i : g) operations += (operations.empty() ? "" : ",") + i.operation;
     if (!operations.empty()) take({s.fabric, "", "", suite::memory, how_, 2, s.protocol, operations});
   }
@@ -105,10 +87,7 @@ class memory_session {
     for (unsigned i = 0; i < how_.repeat; ++i)
       for (const char* engine : {"uffd", "mprotect"}) {
         all_.advance(1, std::string("radix with ") + engine);
-        const auto seconds = run_program({"radix", {"--keys", how_.quick ? "16384" : "2097152"}, 2, "cashmere", "shm", engine});
-        measurements m;
-        if (seconds) m.add(engine, "radix", 0, "s", *seconds);
-        all_.take(seconds ? result<measurements>(m) : seconds.failure());
+        all_.take(timed({"radix", {"--keys", how_.quick ? "16384" : "2097152"}, 2, "cashmere", "shm", engine}, engine, "radix"));
       }
   }
 
@@ -120,16 +99,10 @@ class memory_session {
 int bench_memory(const bench_request& r) {
   std::vector<std::string> none;
   if (!prepare(r, none)) return status_usage;
-  const selection wanted(r);
-  const auto how = shorter(settings_of(r));
-  report all;
-  all.judged_by = &wanted.judged();
-  all.machine = this_machine();
-  all.command = "weft bench memory" + std::string(r.only.empty() ? "" : " --only " + r.only) + (r.quick ? " --quick" : "") +
-                base::format(" --repeat %u", how.repeat);
-  all.pinning = describe_pinning(two_cores());
+  const selection wanted(r.only, memory_requirements());
+  auto all = new_report("memory", r, wanted.judged());
   for (const auto& s : systems) all.fabrics.push_back({s.name(), std::string(s.protocol) + " on " + s.fabric});
-  const bool complete = memory_session(wanted, how, all).run();
+  const bool complete = memory_session(wanted, shorter(settings_of(r)), all).run();
   print_heading(all);
   std::printf("%s\n%s", ratios_text(all).c_str(), memory_text(all).c_str());
   for (const auto& note : all.notes) std::printf("%s\n", note.c_str());

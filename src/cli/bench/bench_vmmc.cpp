@@ -2,9 +2,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/text.h"
 #include "cli/bench/bench_command.h"
-#include "cli/bench/cores.h"
 #include "cli/bench/fabric_jobs.h"
 #include "cli/bench/plots.h"
 #include "cli/bench/vmmc_report.h"
@@ -35,11 +33,7 @@ bool measure(const std::vector<std::string>& fabrics, const settings& how, repor
 int bench_vmmc(const bench_request& r) {
   std::vector<std::string> fabrics;
   if (!prepare(r, fabrics)) return status_usage;
-  report all;
-  all.judged_by = &vmmc_requirements();
-  all.machine = this_machine();
-  all.command = "weft bench vmmc --fabric " + r.fabrics + (r.quick ? " --quick" : "") + base::format(" --repeat %u", settings_of(r).repeat);
-  all.pinning = describe_pinning(two_cores());
+  auto all = new_report("vmmc", r, vmmc_requirements());
   for (const auto& f : fabrics) all.fabrics.push_back({f, "weft " + f});
   const bool complete = measure(fabrics, settings_of(r), all);
   print_heading(all);

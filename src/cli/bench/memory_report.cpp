@@ -45,7 +45,7 @@ std::string memory_text(const report& r) {
   for (const auto& each : of_systems) {
     std::vector<std::string> cells = {each.title};
     for (const auto& s : r.fabrics) cells.push_back(short_number(value_of(r.found, s.owner, each.name, each.size), 1e-3));
-    if (std::any_of(cells.begin() + 1, cells.end(), [](const std::string& c) { return c != "-"; })) t.row(std::move(cells));
+    if (!all_missing(cells)) t.row(std::move(cells));
   }
   text_table bare({"bare, us", ""});
   auto add = [&](const char* title, double value, double scale) {

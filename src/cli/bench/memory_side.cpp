@@ -34,6 +34,7 @@ memory_side::memory_side()
 }
 
 void memory_side::cool(std::span<const std::uint32_t> pages, bool leads) {
+  barrier();  // the leader has read what was there before
   ++written_;
   if (!leads)
     for (const auto p : pages) word_of(p) = written_;
