@@ -37,8 +37,14 @@ double hand_over(shared_arena& shared, weft::mutex& lock, std::uint64_t count) {
   }
   std::sort(all.begin(), all.end());
   std::uint64_t changes = 0;
-  for (std::size_t i = 1; i < all.size() && all[i].first <= first_done; ++i) changes += all[i].second != all[i - 1].second;
-  return static_cast<double>(first_done - all.front().first) / static_cast<double>(std::max<std::uint64_t>(changes, 1));
+  base::nanoseconds together = 0;
+  for (std::size_t i = 1; i < all.size() && all[i].first <= first_done; ++i) {
+    if (all[i].second == all[i - 1].second) continue;
+    ++changes;
+    together += all[i].first - all[i - 1].first;
+  }
+  if (changes == 0) return static_cast<double>(first_done - all.front().first);  // none in all that time: it takes longer
+  return static_cast<double>(together) / static_cast<double>(changes);
 }
 
 measurements contend(job& all, const std::string& owner, const settings& how, const std::function<void(const item&)>& step) {

@@ -10,8 +10,9 @@
 
 namespace weft::cli::bench {
 
-// Together: every node takes the lock `count` times, as fast as it can get it, and notes when. Nanoseconds for a hand-over from one node
-// to another, on node 0, up to when the first node was done; 0 elsewhere. At most most_hand_overs on a node.
+// Together: every node takes the lock `count` times, as fast as it can get it, and notes when. Nanoseconds from when one node took it to
+// when another did, the holder having given it away as soon as it had noted the time; on average, up to when the first node was done.
+// On node 0; 0 elsewhere. A node that takes the lock again has handed nothing over. At most most_hand_overs on a node.
 double hand_over(shared_arena& shared, weft::mutex& lock, std::uint64_t count);
 
 inline constexpr std::uint64_t most_hand_overs = arena_field / most_measuring / sizeof(std::uint64_t);
