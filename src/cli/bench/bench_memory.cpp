@@ -87,7 +87,9 @@ class memory_session {
     for (unsigned i = 0; i < how_.repeat; ++i)
       for (const char* engine : {"uffd", "mprotect"}) {
         all_.advance(1, std::string("radix with ") + engine);
-        all_.take(timed({"radix", {"--keys", how_.quick ? "16384" : "2097152"}, 2, "cashmere", "shm", engine}, engine, "radix"));
+        const auto seconds = run_program({"radix", {"--keys", how_.quick ? "16384" : "2097152"}, 2, "cashmere", "shm", engine});
+        if (seconds) all_.add(engine, "radix", *seconds);
+        else all_.fail(seconds.sentence());
       }
   }
 

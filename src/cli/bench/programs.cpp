@@ -48,14 +48,6 @@ result<double> run_program(const program_run& r) {
   return *took;
 }
 
-result<measurements> timed(const program_run& r, const std::string& owner, const std::string& name) {
-  const auto seconds = run_program(r);
-  if (!seconds) return seconds.failure();
-  measurements m;
-  m.add(owner, name, 0, "s", *seconds);
-  return m;
-}
-
 std::string programs_missing(const std::vector<std::string>& names) {
   for (const auto& name : names)
     for (const auto& each : {name, name + "_threads"})

@@ -6,8 +6,6 @@
 
 #include <weft/status.h>
 
-#include "cli/bench/measurement.h"
-
 namespace weft::cli::bench {
 
 struct program_run {
@@ -21,9 +19,6 @@ struct program_run {
 
 // Seconds of the program's parallel part.
 result<double> run_program(const program_run& r);
-
-// The same as a measurement.
-result<measurements> timed(const program_run& r, const std::string& owner, const std::string& name);
 
 // What to do so that these programs can be run; empty if they can.
 std::string programs_missing(const std::vector<std::string>& names);
