@@ -217,6 +217,7 @@ app::outcome run(std::size_t log_size, const app::options& o) {
   const matrix a(n1, n2), b(n2, n1);
   app::outcome result;
   team.run([&](weft::worker& me) {
+    o.place(me);
     const auto [first, last] = me.share_of(n1);
     for (std::size_t k = first * n2; k < last * n2; ++k) a.elements.data()[k] = input(o.seed, k);
     transform mine(a, b, me);

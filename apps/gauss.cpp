@@ -149,6 +149,7 @@ app::outcome run(const problem& p, const app::options& o) {
   const app::shared_object<flags> ready(a.blocks());
   app::outcome result;
   team.run([&](weft::worker& me) {
+    o.place(me);
     for_own_rows(a, me, [&](std::size_t i) {
       for (std::size_t j = 0; j < p.size; ++j) a.row(i)[j] = app::dense_element(o.seed, p.size, i, j);
     });

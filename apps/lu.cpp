@@ -199,6 +199,7 @@ app::outcome run(const problem& p, const app::options& o) {
   const matrix a(p, team.workers());
   app::outcome result;
   team.run([&](weft::worker& me) {
+    o.place(me);
     factorisation mine(a, me);
     mine.for_own_blocks(0, [&](std::size_t bi, std::size_t bj) {
       for_elements(a, bi, bj, [&](double& e, std::size_t i, std::size_t j) { e = element(p, o.seed, i, j); });

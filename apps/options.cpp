@@ -1,5 +1,9 @@
 #include "options.h"
 
+#include <sched.h>
+
+#include <filesystem>
+
 #include <CLI/CLI.hpp>
 
 namespace app {
@@ -11,6 +15,10 @@ struct options::parser {
 options::options(const std::string& description) : parser_(new parser{CLI::App(description)}) {
   auto& cli = parser_->cli;
   cli.add_option("--threads", threads, "workers on each node")->check(CLI::Range(1, 256))->capture_default_str();
+  cli.add_option("--cores", cores, "cores for the workers, by rank, with commas between them")
+      ->delimiter(',')
+      ->check(CLI::Range(0, CPU_SETSIZE - 1))
+      ->type_name("LIST");
   cli.add_option("--seed", seed, "of the random input")->capture_default_str();
   cli.add_flag("--verify", verify, "compare with a sequential run on node 0; exit status 1 if it differs");
   cli.add_flag("--time", time_only, "print seconds=... of the parallel part and nothing else");
@@ -24,6 +32,19 @@ void options::number(const std::string& name, std::size_t& value, const std::str
 
 void options::flag(const std::string& name, bool& value, const std::string& what) {
   parser_->cli.add_flag(name, value, what);
+}
+
+void options::place(const weft::worker& me) const {
+  if (cores.empty()) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(cores[me.rank() % cores.size()]), &one);
+  if (threads > 1) {
+    ::sched_setaffinity(0, sizeof one, &one);
+    return;
+  }
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/task"))
+    ::sched_setaffinity(std::stoi(each.path().filename().string()), sizeof one, &one);
 }
 
 std::optional<int> options::parse(int argc, char** argv, bool tell, const std::function<std::string()>& objection) {

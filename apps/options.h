@@ -1,4 +1,5 @@
-// The command line of a program: its own options, and those that all programs share (--threads, --seed, --verify, --time, --help).
+// The command line of a program: its own options, and those that all programs share (--threads, --cores, --seed, --verify,
+// --time, --help).
 //
 //   app::options o("what the program does");
 //   o.number("--size", size, "rows and columns", {3, 65536});
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <weft/weft.h>
 
@@ -38,7 +40,11 @@ class options {
     return parse(argc, argv, job.self() == 0, objection);
   }
 
+  // Puts a worker onto its core of --cores, if that was given. The only worker of a node takes all of the node's threads with it.
+  void place(const weft::worker& me) const;
+
   std::uint32_t threads = 1;
+  std::vector<int> cores;  // by worker, from the start again when there are more workers
   std::uint64_t seed = 1;
   bool verify = false, time_only = false;
 

@@ -171,6 +171,7 @@ app::outcome run(const problem& p, const app::options& o) {
   const sorted_keys all(p, team.workers());
   app::outcome result;
   team.run([&](weft::worker& me) {
+    o.place(me);
     const auto [first, last] = all.part_of(me);
     for (std::size_t i = first; i < last; ++i) all.source(0)[i] = input(p, o.seed, i);
     sorting mine(p, all, me);

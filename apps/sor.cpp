@@ -33,6 +33,7 @@ app::outcome run(const problem& p, const app::options& o) {
   app::sor_grid grid(p.size, p.size, p.unplaced ? weft::placement{} : weft::placement::block());
   app::outcome result;
   weft::team(o.threads).run([&](weft::worker& me) {
+    o.place(me);
     const auto [first, last] = me.share_of(p.size);
     if (!p.unplaced)
       grid.initialise(o.seed, first, last);

@@ -100,6 +100,7 @@ app::outcome run(std::size_t size, std::size_t steps, const app::options& o) {
   const app::shared_object<all_locks> locks(team.workers());
   app::outcome result;
   team.run([&](weft::worker& me) {
+    o.place(me);
     const auto [first, last] = me.share_of(size);
     grid.initialise(o.seed, first, last);
     band mine(*locks, me);

@@ -271,6 +271,7 @@ app::outcome run(const problem& p, const app::options& o) {
   const box in(p.molecules);
   app::outcome result;
   weft::team(o.threads).run([&](weft::worker& me) {
+    o.place(me);
     dynamics mine(all, in, o.seed, me);
     const double seconds = app::seconds_of(me, [&] {
       app::progress bar(me, p.steps);

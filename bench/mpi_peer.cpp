@@ -1,7 +1,9 @@
 // Open MPI measured the way `weft bench fabric` measures weft: run by it under mpirun with two ranks. Rank 0 prints
 //   measured OWNER NAME SIZE UNIT SAMPLE...
 //
-//   mpirun -n 2 weft-mpi-peer OWNER REPEAT NANOSECONDS_A_SAMPLE BATCHES_A_SAMPLE
+//   mpirun -n 2 weft-mpi-peer OWNER REPEAT NANOSECONDS_A_SAMPLE BATCHES_A_SAMPLE [NAME]
+//
+// With a NAME nothing else is measured.
 #include <mpi.h>
 
 #include <algorithm>
@@ -19,7 +21,7 @@ constexpr int burst = 64;
 
 struct context {
   int rank = 0;
-  std::string owner;
+  std::string owner, only;
   int repeat = 7, batches = 1;
   double batch_seconds = 0.002;
   std::vector<char> block = std::vector<char>(largest, 1);
@@ -52,6 +54,7 @@ long calibrate(const context& c, const body& what, long step) {
 // A sample is the median of its batches, as ours are. `convert` makes it of the seconds that one repetition takes.
 void measure(const context& c, const char* name, std::size_t size, const char* unit, const std::function<double(double)>& convert,
              const body& what, long step = 1) {
+  if (!c.only.empty() && c.only != name) return;
   const long count = calibrate(c, what, step);
   if (c.leads()) std::printf("measured %s %s %zu %s", c.owner.c_str(), name, size, unit);
   for (int r = 0; r < c.repeat; ++r) {
@@ -180,10 +183,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc < 5 || ranks != 2) {
-    std::fprintf(stderr, "mpirun -n 2 weft-mpi-peer OWNER REPEAT NANOSECONDS_A_SAMPLE BATCHES_A_SAMPLE\n");
+    std::fprintf(stderr, "mpirun -n 2 weft-mpi-peer OWNER REPEAT NANOSECONDS_A_SAMPLE BATCHES_A_SAMPLE [NAME]\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   c.owner = argv[1];
+  if (argc > 5) c.only = argv[5];
   c.repeat = std::max(1, std::atoi(argv[2]));
   c.batches = std::max(1, std::atoi(argv[4]));
   c.batch_seconds = std::atof(argv[3]) / 1e9 / c.batches;

@@ -16,6 +16,7 @@
 namespace weft::cli::bench {
 
 inline constexpr std::size_t largest_block = std::size_t{4} << 20;
+inline constexpr std::size_t arena_field = std::size_t{16} << 20;
 inline constexpr std::size_t most_measuring = 8;
 
 // One to a pair of lines: processors fetch lines in pairs.
@@ -31,7 +32,7 @@ struct arena {
   std::array<apart<std::uint64_t>, 2> ball;     // what the bare hand-over hands over
   apart<std::uint64_t> holding, released;       // bursts: see message_station
   apart<std::uint64_t> receiving_ns;            // what the follower measured
-  alignas(4096) std::array<std::byte, largest_block> field;  // where the bare memcpy copies to
+  alignas(4096) std::array<std::byte, arena_field> field;  // where the bare memcpy copies to, and pages from
 };
 
 // This process's mapping of it.

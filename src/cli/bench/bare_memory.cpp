@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/bench/duo.h"
+#include "cli/bench/memory_side.h"
 #include "os/spin.h"
 
 namespace weft::cli::bench {
@@ -68,12 +69,38 @@ timing copies(duo& d, std::size_t size, std::uint64_t count) {
   return {.whole = since(start)};
 }
 
+// Pages that the other side has just written to, one word each, as a miss finds them.
+timing page_copies(duo& d, std::size_t, std::uint64_t count) {
+  auto& side = d.pages();
+  timing t;
+  in_rounds(count, [&](std::size_t pages) {
+    d.shared().meet();
+    const auto start = base::now();
+    for (const auto p : side.scattered(pages)) {
+      std::memcpy(side.copies() + p * page_size, d.shared()->field.data() + p * page_size, page_size);
+      asm volatile("" ::: "memory");
+    }
+    t.whole += since(start);
+    d.shared().meet();
+  });
+  return t;
+}
+
+void write_pages(duo& d, std::size_t, std::uint64_t count) {
+  in_rounds(count, [&](std::size_t pages) {
+    for (const auto p : d.pages().scattered(pages)) ++reinterpret_cast<word&>(d.shared()->field[p * page_size]);
+    d.shared().meet();
+    d.shared().meet();
+  });
+}
+
 void nothing(duo&, std::size_t, std::uint64_t) {}
 
 constexpr operation list[] = {
     {"one_line", one_line, one_line_back},
     {"two_lines", two_lines, two_lines_back},
     {"memcpy", copies, nothing},
+    {"page_copies", page_copies, write_pages},
 };
 
 }  // namespace

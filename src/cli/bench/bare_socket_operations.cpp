@@ -17,6 +17,7 @@ namespace {
 
 constexpr int udp_segment = 103, udp_gro = 104;  // older C library headers lack these two
 constexpr std::uint64_t burst = 64;
+constexpr std::size_t question_bytes = 16;
 constexpr std::size_t slot_bytes = 65536;  // room for one datagram, joined or not
 
 double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
@@ -48,6 +49,25 @@ timing round_trip(duo& d, std::size_t size, std::uint64_t count) {
     receive_one(fd, data);
   }
   return {.whole = since(start)};
+}
+
+// A few bytes there, `size` back: what asking for a page is.
+timing fetch(duo& d, std::size_t size, std::uint64_t count) {
+  const int fd = d.sockets().small();
+  const auto start = base::now();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    send_one(fd, d.block(question_bytes));
+    receive_one(fd, d.block(size));
+  }
+  return {.whole = since(start)};
+}
+
+void fetch_back(duo& d, std::size_t size, std::uint64_t count) {
+  const int fd = d.sockets().small();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    receive_one(fd, d.block(question_bytes));
+    send_one(fd, d.block(size));
+  }
 }
 
 void round_trip_back(duo& d, std::size_t size, std::uint64_t count) {
@@ -171,6 +191,7 @@ void take_stream(duo& d, std::size_t which, std::uint64_t count) {
 
 constexpr operation list[] = {
     {"socket_round_trip", round_trip, round_trip_back},
+    {"socket_fetch", fetch, fetch_back},
     {"socket_bursts", bursts, take_bursts, burst},
     {"socket_stream", stream, take_stream},
 };

@@ -161,11 +161,13 @@ void add_bench(CLI::App& weft, int& exit_status) {
   bench->require_subcommand(1);
   auto* fabric = bench->add_subcommand("fabric", "Latency, bandwidth and rates of the fabrics, on this host");
   const auto r = std::make_shared<fabric_request>();
-  add_options(*fabric, *r);
+  add_fabric_options(*fabric, *r);
   fabric->add_option("--provider", r->provider, "The libfabric provider that ofi is measured over; default: " + r->provider)
       ->type_name("NAME");
   fabric->callback([=, &exit_status] { exit_status = bench_fabric(*r); });
   add_bench_vmmc(*bench, exit_status);
+  add_bench_memory(*bench, exit_status);
+  add_bench_apps(*bench, exit_status);
 }
 
 }  // namespace weft::cli

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "cli/bench/cores.h"
 #include "cli/bench/plots.h"
 #include "cli/complain.h"
 #include "runtime/fabrics.h"
@@ -21,13 +22,25 @@ void write_file(const std::string& path, const std::string& text) {
 }  // namespace
 
 void add_options(CLI::App& command, bench_request& r) {
-  command.add_option("--fabric", r.fabrics, "Which fabrics, with commas between them; default: " + r.fabrics)->type_name("NAMES");
   command.add_option("--json", r.json, "Write all measurements and ratios there")->type_name("FILE");
-  command.add_option("--plots", r.plots, "Write plots there, as SVG")->type_name("FOLDER");
   command.add_option("--repeat", r.repeat, "Samples of each measurement; default: 7, with --quick 3")
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1000));
   command.add_flag("--quick", r.quick, "Take a few seconds: short samples, no peers. For trying out, not for figures");
+}
+
+void add_fabric_options(CLI::App& command, bench_request& r) {
+  command.add_option("--fabric", r.fabrics, "Which fabrics, with commas between them; default: " + r.fabrics)->type_name("NAMES");
+  command.add_option("--plots", r.plots, "Write plots there, as SVG")->type_name("FOLDER");
+  add_options(command, r);
+}
+
+void add_only(CLI::App& command, bench_request& r, const std::vector<requirement>& among) {
+  std::vector<std::string> keys;
+  for (const auto& each : among) keys.push_back(each.key);
+  command.add_option("--only", r.only, "Measure what this key is made of, and nothing else")
+      ->type_name("KEY")
+      ->check(CLI::IsMember(std::move(keys)));
 }
 
 settings settings_of(const bench_request& r) {
@@ -38,7 +51,7 @@ settings settings_of(const bench_request& r) {
 }
 
 bool prepare(const bench_request& r, std::vector<std::string>& fabrics) {
-  fabrics = base::split(r.fabrics, ',');
+  if (!r.fabrics.empty()) fabrics = base::split(r.fabrics, ',');
   const auto& known = runtime::fabric_names();
   for (const auto& f : fabrics)
     if (std::find(known.begin(), known.end(), f) == known.end()) {
@@ -49,6 +62,31 @@ bool prepare(const bench_request& r, std::vector<std::string>& fabrics) {
   if (!r.json.empty()) write_file(r.json, "");
   if (!r.plots.empty()) make_folder(r.plots);
   return true;
+}
+
+void collector::take(const result<measurements>& m) {
+  if (m) return into_.found.add_all(*m);
+  fail(m.sentence());
+}
+
+void collector::fail(const std::string& sentence) {
+  bar_.clear();
+  complain(sentence);
+  into_.notes.push_back(sentence);
+  complete_ = false;
+}
+
+report new_report(const std::string& name, const bench_request& r, const std::vector<requirement>& judged_by) {
+  report all;
+  all.judged_by = &judged_by;
+  all.machine = this_machine();
+  all.command = "weft bench " + name;
+  if (!r.fabrics.empty()) all.command += " --fabric " + r.fabrics;
+  if (!r.only.empty()) all.command += " --only " + r.only;
+  if (r.quick) all.command += " --quick";
+  all.command += base::format(" --repeat %u", settings_of(r).repeat);
+  all.pinning = describe_pinning(two_cores());
+  return all;
 }
 
 void print_heading(const report& r) {

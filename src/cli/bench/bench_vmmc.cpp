@@ -2,14 +2,11 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/text.h"
 #include "cli/bench/bench_command.h"
-#include "cli/bench/cores.h"
 #include "cli/bench/fabric_jobs.h"
 #include "cli/bench/plots.h"
 #include "cli/bench/vmmc_report.h"
 #include "cli/complain.h"
-#include "cli/progress_bar.h"
 
 namespace weft::cli {
 namespace {
@@ -24,32 +21,19 @@ bool measure(const std::vector<std::string>& fabrics, const settings& how, repor
   double total = 0;
   for (const auto& f : fabrics)
     total += static_cast<double>(samples_in(make_schedule(suite::vmmc, f), how)) + static_cast<double>(std::size(crowds)) * ways * how.repeat;
-  progress_bar bar(total);
-  bool complete = true;
-  auto take = [&](const job_request& r) {
-    auto found = measure_in_job(r, [&](const std::string& what) { bar.advance(1, what); });
-    if (found) return into.found.add_all(*found);
-    bar.clear();
-    complain(found.sentence());
-    into.notes.push_back(found.sentence());
-    complete = false;
-  };
+  collector all(into, total);
+  auto take = [&](const job_request& r) { all.take(measure_in_job(r, [&](const std::string& what) { all.advance(1, what); })); };
   for (const auto& f : fabrics) {
     take({f, "", "", suite::vmmc, how});
     for (const unsigned senders : crowds) take({f, "", "", suite::senders, how, senders + 1});
   }
-  bar.clear();
-  return complete;
+  return all.complete();
 }
 
 int bench_vmmc(const bench_request& r) {
   std::vector<std::string> fabrics;
   if (!prepare(r, fabrics)) return status_usage;
-  report all;
-  all.judged_by = &vmmc_requirements();
-  all.machine = this_machine();
-  all.command = "weft bench vmmc --fabric " + r.fabrics + (r.quick ? " --quick" : "") + base::format(" --repeat %u", settings_of(r).repeat);
-  all.pinning = describe_pinning(two_cores());
+  auto all = new_report("vmmc", r, vmmc_requirements());
   for (const auto& f : fabrics) all.fabrics.push_back({f, "weft " + f});
   const bool complete = measure(fabrics, settings_of(r), all);
   print_heading(all);
@@ -66,7 +50,7 @@ void add_bench_vmmc(CLI::App& bench, int& exit_status) {
   auto* vmmc = bench.add_subcommand("vmmc", "Updates, remote queues and active messages, as SHRIMP, Telegraphos and StarT-JR measured them");
   const auto r = std::make_shared<bench_request>();
   r->fabrics = "shm,udp";
-  add_options(*vmmc, *r);
+  add_fabric_options(*vmmc, *r);
   vmmc->callback([=, &exit_status] { exit_status = bench_vmmc(*r); });
 }
 

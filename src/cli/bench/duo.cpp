@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "cli/bench/memory_side.h"
 #include "cli/bench/vmmc_side.h"
 
 namespace weft::cli::bench {
@@ -32,6 +33,7 @@ duo::duo(job& all, with what)
   queues_ = all.exchange_values(port_.make_queue().or_throw());
   register_handlers();
   if (what == with::vmmc) vmmc_ = std::make_unique<vmmc_side>(*this, all);
+  if (what == with::memory) pages_ = std::make_unique<memory_side>();
   all.meet();
 }
 
@@ -127,7 +129,8 @@ const std::vector<operation>& all_operations() {
   static const auto all = [] {
     std::vector<operation> list;
     for (const auto some : {message_operations(), one_sided_operations(), bare_memory_operations(), bare_socket_operations(),
-                            typed_message_operations(), one_sided_vmmc_operations(), vmmc_operations()})
+                            typed_message_operations(), one_sided_vmmc_operations(), vmmc_operations(), bare_fault_operations(),
+                            page_operations(), synchronisation_operations()})
       list.insert(list.end(), some.begin(), some.end());
     return list;
   }();

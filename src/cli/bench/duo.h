@@ -42,10 +42,11 @@ struct message_shape {
 };
 
 class vmmc_side;
+class memory_side;
 
 class duo {
  public:
-  enum class with { the_port_alone, vmmc };
+  enum class with { the_port_alone, vmmc, memory };
   duo(job& all, with what);
   ~duo();
 
@@ -70,8 +71,9 @@ class duo {
   // The follower: obeys until dismissed.
   void obey();
 
-  // What stands on vmmc, when asked for.
+  // What stands on vmmc or on shared memory, when asked for.
   vmmc_side& vmmc() { return *vmmc_; }
+  memory_side& pages() { return *pages_; }
   const memory& exposed() const { return memory_; }
 
   // One of a stream has arrived from `source`; the last is answered.
@@ -98,6 +100,7 @@ class duo {
   bare_sockets sockets_;
   std::uint64_t orders_ = 0;
   std::unique_ptr<vmmc_side> vmmc_;
+  std::unique_ptr<memory_side> pages_;
 };
 
 }  // namespace weft::cli::bench

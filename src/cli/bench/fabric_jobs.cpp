@@ -12,10 +12,12 @@ std::vector<std::string> command_of(const job_request& r) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe").string();
   std::vector<std::string> words = {self, "run", "-n", std::to_string(r.nodes), "--fabric", r.fabric};
   if (!r.provider.empty()) words.insert(words.end(), {"--provider", r.provider});
+  if (!r.protocol.empty()) words.insert(words.end(), {"--protocol", r.protocol});
   if (!r.impair.empty()) words.insert(words.end(), {"--impair", r.impair});
   words.insert(words.end(), {self, "bench-node", "--suite", name_of(r.which),
                              "--repeat", std::to_string(r.how.repeat), "--sample-ns", std::to_string(r.how.sample),
-                             "--batches", std::to_string(r.how.batches)});
+                             "--batches", std::to_string(r.how.batches), "--owner", r.system()});
+  if (!r.only.empty()) words.insert(words.end(), {"--only", r.only});
   if (r.how.quick) words.push_back("--quick");
   return words;
 }
@@ -33,8 +35,8 @@ result<measurements> measure_in_job(const job_request& r, const std::function<vo
         else found.add_line(line);
       },
       limit);
-  if (ended != 0) return {errc::system, base::format("the nodes that measure %s %s", r.fabric.c_str(), describe_end(ended).c_str())};
-  if (found.all().empty()) return {errc::system, base::format("the nodes that measure %s said nothing", r.fabric.c_str())};
+  if (ended != 0) return {errc::system, base::format("the nodes that measure %s %s", r.system().c_str(), describe_end(ended).c_str())};
+  if (found.all().empty()) return {errc::system, base::format("the nodes that measure %s said nothing", r.system().c_str())};
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Measuring a fabric: starts two nodes of this very program through the launcher and collects what they say.
+// Measuring a fabric or the shared memory over it: starts two nodes of this very program through the launcher and collects what they say.
 #pragma once
 
 #include <functional>
@@ -18,6 +18,11 @@ struct job_request {
   suite which = suite::everything;
   settings how;
   unsigned nodes = 2;
+  std::string protocol = "";  // of shared memory; empty: weft chooses
+  std::string only = "";      // operations of the suite, with commas between them; empty: all
+
+  // "cashmere.shm": the shared memory that is measured; without a protocol the fabric.
+  std::string system() const { return protocol.empty() ? fabric : protocol + "." + fabric; }
 };
 
 // `step` is called with what is about to be measured, once a sample.

@@ -1,6 +1,7 @@
 #include "cli/bench/measurement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "base/text.h"
@@ -59,21 +60,38 @@ const measurements::by_size* measurements::find(const std::string& owner, const 
   return sizes == names->second.end() ? nullptr : &sizes->second;
 }
 
-std::optional<double> measurements::ratio(const place& a, const place& b) const {
-  const auto *over = find(a.owner, a.name), *under = find(b.owner, b.name);
-  if (!over || !under || over->count(a.size) == 0 || under->count(b.size) == 0) return {};
-  const auto &x = over->at(a.size).samples, &y = under->at(b.size).samples;
+const measurement* measurements::at(const place& p) const {
+  const auto* sizes = find(p.owner, p.name);
+  if (!sizes) return nullptr;
+  const auto m = sizes->find(p.size);
+  return m == sizes->end() ? nullptr : &m->second;
+}
+
+std::optional<double> measurements::paired(std::span<const place> of, const formula& made) const {
+  std::vector<const measurement*> all;
+  std::size_t common = ~std::size_t{0};
+  for (const auto& p : of) {
+    all.push_back(at(p));
+    if (!all.back()) return {};
+    common = std::min(common, all.back()->samples.size());
+  }
   measurement each;
-  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i)
-    if (y[i] > 0) each.samples.push_back(x[i] / y[i]);
+  for (std::size_t i = 0; i < common; ++i) {
+    std::vector<double> taken;
+    for (const auto* m : all) taken.push_back(m->samples[i]);
+    if (const double value = made(taken); std::isfinite(value)) each.samples.push_back(value);
+  }
   return each.samples.empty() ? std::nullopt : std::optional(each.median());
 }
 
+std::optional<double> measurements::ratio(const place& a, const place& b) const {
+  const place both[] = {a, b};
+  return paired(both, [](std::span<const double> v) { return v[0] / v[1]; });
+}
+
 std::optional<double> measurements::median(const std::string& owner, const std::string& name, std::size_t size) const {
-  const auto* sizes = find(owner, name);
-  if (!sizes) return {};
-  const auto m = sizes->find(size);
-  return m == sizes->end() ? std::nullopt : std::optional(m->second.median());
+  const auto* m = at({owner, name, size});
+  return m ? std::optional(m->median()) : std::nullopt;
 }
 
 std::optional<double> measurements::median(const std::string& owner, const std::string& name) const {

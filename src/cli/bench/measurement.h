@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,11 +39,17 @@ class measurements {
   bool has(const std::string& owner) const { return all_.count(owner) != 0; }
   const by_size* find(const std::string& owner, const std::string& name) const;
 
-  // The median of a/b, sample by sample: samples that were taken next to each other saw the same machine.
   struct place {
     std::string owner, name;
     std::size_t size;
   };
+
+  // The median of what `made` makes of one sample of each place, sample by sample: those that were taken next to each other saw the
+  // same machine. What is not finite does not count.
+  using formula = std::function<double(std::span<const double>)>;
+  std::optional<double> paired(std::span<const place> of, const formula& made) const;
+
+  // The same of a/b.
   std::optional<double> ratio(const place& a, const place& b) const;
 
   // The median, if it was measured. Without a size: of the smallest that was.
@@ -49,6 +57,8 @@ class measurements {
   std::optional<double> median(const std::string& owner, const std::string& name) const;
 
  private:
+  const measurement* at(const place& p) const;
+
   std::map<std::string, by_name> all_;
 };
 

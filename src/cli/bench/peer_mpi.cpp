@@ -13,7 +13,7 @@ std::string peer_program() {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "weft-mpi-peer").string();
 }
 
-std::vector<std::string> command_of(const std::string& owner, bool tcp, const settings& how) {
+std::vector<std::string> command_of(const std::string& owner, bool tcp, const settings& how, const std::string& only) {
   std::vector<std::string> words = {"mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"};
   // Both sides spin on a core of their own, as ours do.
   words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "0", "--bind-to", two_cores().empty() ? "none" : "core"});
@@ -22,6 +22,7 @@ std::vector<std::string> command_of(const std::string& owner, bool tcp, const se
     words.insert(words.end(), {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"});
   words.insert(words.end(), {peer_program(), owner, std::to_string(how.repeat), std::to_string(how.sample),
                              std::to_string(how.batches)});
+  if (!only.empty()) words.push_back(only);
   return words;
 }
 
@@ -33,8 +34,8 @@ std::string open_mpi_missing() {
   return "";
 }
 
-result<measurements> measure_open_mpi(const std::string& owner, bool tcp, const settings& how) {
-  auto run = subprocess::start(command_of(owner, tcp, how), subprocess::errors::hidden);
+result<measurements> measure_open_mpi(const std::string& owner, bool tcp, const settings& how, const std::string& only) {
+  auto run = subprocess::start(command_of(owner, tcp, how, only), subprocess::errors::hidden);
   if (!run) return run.failure();
   measurements found;
   const int ended = run->read([&](const std::string& line) { found.add_line(line); }, 300);

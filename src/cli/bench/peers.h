@@ -23,7 +23,8 @@ struct peer {
 
 std::vector<peer> known_peers();
 
-result<measurements> measure_open_mpi(const std::string& owner, bool tcp, const settings& how);
+// `only`: the name of one measurement; empty: all.
+result<measurements> measure_open_mpi(const std::string& owner, bool tcp, const settings& how, const std::string& only = "");
 result<measurements> measure_ucx(const std::string& owner, bool tcp, const settings& how);
 std::string open_mpi_missing();
 std::string ucx_missing();

@@ -42,6 +42,12 @@ number send_overhead(const measurements& m) { return m.median("shm", "send_overh
 
 }  // namespace
 
+requirement made_of(std::string key, std::string fabric, std::string meaning, bool at_most, double bound,
+                    std::vector<measurements::place> needs, measurements::formula made) {
+  auto value = [needs, made = std::move(made)](const measurements& m) { return m.paired(needs, made); };
+  return {std::move(key), std::move(fabric), std::move(meaning), at_most, bound, std::move(value), std::move(needs)};
+}
+
 number best_socket_stream(const measurements& m) {
   const auto best = best_setup(m);
   return m.median(best.owner, best.name, best.size);

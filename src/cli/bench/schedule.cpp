@@ -124,22 +124,29 @@ const char* name_of(suite which) {
     case suite::goodput: return "goodput";
     case suite::vmmc: return "vmmc";
     case suite::senders: return "senders";
+    case suite::memory: return "memory";
+    case suite::barrier: return "barrier";
+    case suite::contenders: return "contenders";
   }
   return "";
 }
 
 schedule make_schedule(suite which, const std::string& fabric) {
   if (which == suite::vmmc) return make_vmmc_schedule(fabric);
+  if (which == suite::memory) return make_memory_schedule(fabric);
+  if (which == suite::barrier) return {{{fabric, "barriers", 0, 0, {ns("barrier")}}}};
+  if (which == suite::goodput) return {{{fabric, "put_stream", 64 * KiB, 64 * KiB, {bandwidth("goodput")}}}};
   schedule s;
-  if (which == suite::goodput) {
-    s.push_back({{fabric, "put_stream", 64 * KiB, 64 * KiB, {bandwidth("goodput")}}});
-    return s;
-  }
   if (fabric == "shm") add_shared_memory(s);
   if (fabric == "udp") add_sockets(s);
   add_table_2(s, fabric, "", "");
   add_rest(s, fabric);
   return s;
+}
+
+void keep(schedule& s, const std::function<bool(const item&)>& wanted) {
+  for (auto& g : s) std::erase_if(g, [&](const item& i) { return !wanted(i); });
+  std::erase_if(s, [](const group& g) { return g.empty(); });
 }
 
 std::size_t samples_in(const schedule& s, const settings& how) {

@@ -16,7 +16,10 @@
 
 namespace weft::cli::bench {
 
-enum class suite { everything, goodput, vmmc, senders };
+// `memory` and `barrier` are about shared memory: their fabric is a system, as in "cashmere.shm".
+enum class suite { everything, goodput, vmmc, senders, memory, barrier, contenders };
+inline constexpr suite all_suites[] = {suite::everything, suite::goodput, suite::vmmc,      suite::senders,
+                                       suite::memory,     suite::barrier, suite::contenders};
 
 struct settings {
   unsigned repeat = 7;                                // samples
@@ -48,6 +51,10 @@ using schedule = std::vector<group>;
 
 schedule make_schedule(suite which, const std::string& fabric);
 schedule make_vmmc_schedule(const std::string& fabric);
+schedule make_memory_schedule(const std::string& system);
+
+// Leaves the items for which `wanted` holds.
+void keep(schedule& s, const std::function<bool(const item&)>& wanted);
 
 // Outputs, by what becomes of the time.
 output ns(std::string name, double timing::*field = &timing::whole);

@@ -24,6 +24,11 @@ inline std::string short_number(double value, double scale = 1) {
   return base::format("%.*f", size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : 3, v);
 }
 
+// A row that nothing was measured for, its title aside.
+inline bool all_missing(const std::vector<std::string>& cells) {
+  return std::all_of(cells.begin() + 1, cells.end(), [](const std::string& c) { return c == "-"; });
+}
+
 // Columns that are as wide as what is in them; the first is flush left, the others flush right up to `words_from`.
 class text_table {
  public:

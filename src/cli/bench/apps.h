@@ -1,0 +1,45 @@
+// The programs that `weft bench apps` runs, at the sizes by which weft is judged, and the ways in which it runs them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/bench/programs.h"
+#include "cli/bench/requirements.h"
+
+namespace weft::cli::bench {
+
+struct measured_app {
+  std::string label;    // of its measurements and keys
+  std::string program;
+  std::vector<std::string> arguments, quick_arguments;
+  double cashmere_bound;  // on its speed over shm, or only_reported
+  bool direct = true;     // whether it has a key for direct
+};
+
+struct way_of_running {
+  const char* owner;     // of the measurements
+  const char* title;
+  const char* protocol;  // as in program_run
+  const char* fabric;
+  unsigned workers;
+  unsigned runs;         // in a sample, which is the fastest of them: what else the machine does only adds to a run's time
+};
+
+inline constexpr unsigned most_runs = 3;
+
+// Plain is one thread of the threaded program: the program's own arithmetic and nothing that waits.
+inline constexpr way_of_running ways_of_running[] = {
+    {"threads", "2 threads", "", "shm", 2, 3},
+    {"direct.shm", "direct", "direct", "shm", 2, 3},
+    {"cashmere.shm", "cashmere on shm", "cashmere", "shm", 2, 3},
+    {"hlrc.udp", "hlrc on udp", "hlrc", "udp", 2, 1},
+    {"plain", "plain", "", "shm", 1, 3},
+    {"one_node", "one node", "direct", "shm", 1, 3},
+    {"one_node_cashmere", "one node, cashmere", "cashmere", "shm", 1, 1},
+};
+
+const std::vector<measured_app>& measured_apps();
+const std::vector<requirement>& apps_requirements();
+
+}  // namespace weft::cli::bench

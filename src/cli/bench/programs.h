@@ -1,0 +1,26 @@
+// The programs of apps/, run for their time: as weft programs on some nodes, or as plain threaded programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <weft/status.h>
+
+namespace weft::cli::bench {
+
+struct program_run {
+  std::string name;
+  std::vector<std::string> arguments;
+  unsigned workers = 2;   // nodes with one worker each, or threads; worker i on core i
+  std::string protocol;   // empty: the threaded program
+  std::string fabric = "shm";
+  std::string engine = "";  // empty: weft chooses
+};
+
+// Seconds of the program's parallel part.
+result<double> run_program(const program_run& r);
+
+// What to do so that these programs can be run; empty if they can.
+std::string programs_missing(const std::vector<std::string>& names);
+
+}  // namespace weft::cli::bench
