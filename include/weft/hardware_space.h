@@ -12,28 +12,19 @@ namespace weft {
 
 class hardware_space : public space {
  public:
-  // The state of a mutex: the number of readers, or `writer`.
-  bool lock(sync_object& m, duration limit) override {
-    auto& o = object(m);
-    std::uint64_t free = 0;
-    // Acquire pairs with the release in unlock.
-    if (o.state.compare_exchange_strong(free, writer, std::memory_order_acquire, std::memory_order_relaxed)) return true;
-    return detail::wait_until(o.state, o.sleepers, limit, [&] {
-      std::uint64_t expected = 0;
-      return o.state.load(std::memory_order_relaxed) == 0 &&
-             o.state.compare_exchange_strong(expected, writer, std::memory_order_acquire, std::memory_order_relaxed);
-    });
-  }
+  // The state of a mutex: the number of readers, or from `writer` on the node that holds it.
+  bool lock(sync_object& m, duration limit) override { return lock_as(wait_kind::mutex, m, limit); }
   void unlock(sync_object& m) override {
     auto& o = object(m);
-    if (o.state.exchange(0) != writer) throw error(errc::invalid_argument, "a mutex was unlocked that was not locked");
+    if (o.state.exchange(0) < writer) throw error(errc::invalid_argument, "a mutex was unlocked that was not locked");
     if (o.sleepers.load() != 0) detail::wake_all(o.state);
   }
 
   bool lock(sync_object& m, bool writing, duration limit) override {
-    if (writing) return lock(m, limit);
+    if (writing) return lock_as(wait_kind::shared_mutex, m, limit);
+    if (counts_locks_) count_lock();
     auto& o = object(m);
-    return detail::wait_until(o.state, o.sleepers, limit, [&] {
+    return wait_until({wait_kind::shared_mutex}, m, o, limit, [&] {
       std::uint64_t readers = o.state.load(std::memory_order_relaxed);
       return readers < writer &&
              o.state.compare_exchange_strong(readers, readers + 1, std::memory_order_acquire, std::memory_order_relaxed);
@@ -59,7 +50,8 @@ class hardware_space : public space {
   std::uint64_t load(sync_object& w) override { return object(w).state.load(std::memory_order_acquire); }
   bool wait_at_least(sync_object& w, std::uint64_t value, duration limit) override {
     auto& o = object(w);
-    return detail::wait_until(o.state, o.sleepers, limit, [&] { return o.state.load(std::memory_order_acquire) >= value; });
+    return wait_until({.what = wait_kind::value, .detail = value}, w, o, limit,
+                      [&] { return o.state.load(std::memory_order_acquire) >= value; });
   }
 
   // The state of a condition counts notifications.
@@ -68,7 +60,7 @@ class hardware_space : public space {
     const auto seen = o.state.load();
     unlock(mutex);
     const bool notified =
-        detail::wait_until(o.state, o.sleepers, limit, [&] { return o.state.load(std::memory_order_acquire) != seen; });
+        wait_until({wait_kind::condition}, condition, o, limit, [&] { return o.state.load(std::memory_order_acquire) != seen; });
     lock(mutex, for_ever);
     return notified;
   }
@@ -88,14 +80,50 @@ class hardware_space : public space {
       if (o.sleepers.load() != 0) detail::wake_all(o.state);
       return;
     }
-    detail::wait_until(o.state, o.sleepers, for_ever, [&] { return o.state.load(std::memory_order_acquire) >> 16 != generation; });
+    wait_until({.what = wait_kind::group_barrier, .detail = participants}, b, o, for_ever,
+               [&] { return o.state.load(std::memory_order_acquire) >> 16 != generation; });
   }
 
  protected:
+  explicit hardware_space(node_id self) noexcept : mine_(writer + self) {}
+
   static constexpr std::uint64_t writer = std::uint64_t{1} << 32 | 0x8000'0000u;
+
+  // Whether count_lock is to be called whenever somebody locks.
+  void count_locks(bool yes) noexcept { counts_locks_ = yes; }
+  virtual void count_lock() {}
 
   // The words of an object: its own, or those of its number.
   virtual sync_object& object(sync_object& o) = 0;
+
+ private:
+  [[gnu::always_inline]] bool lock_as(wait_kind what, sync_object& m, duration limit) {
+    if (counts_locks_) count_lock();
+    auto& o = object(m);
+    std::uint64_t free = 0;
+    // Acquire pairs with the release in unlock.
+    if (o.state.compare_exchange_strong(free, mine_, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+    return wait_until({what}, m, o, limit, [&] {
+      std::uint64_t expected = 0;
+      return o.state.load(std::memory_order_relaxed) == 0 &&
+             o.state.compare_exchange_strong(expected, mine_, std::memory_order_acquire, std::memory_order_relaxed);
+    });
+  }
+
+  // Waits until `ready` holds; only a wait that does not end at once is noted. Inline, so that the caller is the program.
+  template <typename Ready>
+  [[gnu::always_inline]] bool wait_until(wait_record w, const sync_object& known_as, sync_object& o, duration limit, Ready&& ready) {
+    if (ready()) return true;
+    if (limit == duration::zero()) return false;
+    w.object = reinterpret_cast<std::uint64_t>(&o);
+    w.address = &known_as;
+    w.caller = __builtin_return_address(0);
+    const wait_note noted(*this, w);
+    return detail::wait_until(o.state, o.sleepers, limit, ready);
+  }
+
+  const std::uint64_t mine_;  // the state of a mutex that this node holds
+  bool counts_locks_ = false;
 };
 
 }  // namespace weft

@@ -72,8 +72,9 @@ std::string fabric_name_of(const runtime::identity& who) {
 
 struct job::state {
   std::unique_ptr<runtime::bootstrap> boot;
+  std::unique_ptr<base::activity> activity;
   std::unique_ptr<fabric::fabric> fabric;
-  std::unique_ptr<space> memory;
+  runtime::made_space space;
   int exceptions = std::uncaught_exceptions();
 
   ~state() { joined.store(nullptr); }
@@ -89,6 +90,8 @@ job::job() : state_(std::make_unique<state>()) {
   const auto& who = boot.who();
   state_->fabric = runtime::make_fabric(fabric_name_of(who), fabric_options_of(who)).or_throw();
   auto& fabric = *state_->fabric;
+  state_->activity = std::make_unique<base::activity>(base::activity::machine(!option(who, "stats").empty()), who.nodes);
+  fabric.activity(state_->activity.get());
   const auto card = fabric.open().or_throw();
   fabric.on_unreachable([&boot](node_id node, const std::string& how) { boot.report(node, "is unreachable: " + how); });
   const auto cards = boot.exchange(card, start_limit).or_throw();
@@ -97,15 +100,16 @@ job::job() : state_(std::make_unique<state>()) {
   boot.exchange({}, start_limit).or_throw();  // nobody starts before all can be reached
   const auto with_all = [&boot](bytes mine) { return boot.exchange(mine, start_limit).or_throw(); };
   const runtime::space_choice choice{option(who, "protocol"), option(who, "engine"), who.hosts == 1};
-  state_->memory = runtime::make_space(fabric, choice, with_all).or_throw();
-  runtime::use_space(state_->memory.get());
+  state_->space = runtime::make_space(fabric, choice, with_all).or_throw();
+  runtime::use_space(state_->space.memory.get());
+  state_->activity->begin(0);
 }
 
 job::~job() {
   if (std::uncaught_exceptions() == state_->exceptions) state_->boot->exchange({}, end_limit).failure().ignore();
   runtime::use_space(nullptr);
   state_->fabric->close();
-  state_->memory.reset();
+  state_->space.memory.reset();
   state_->boot->leave().ignore();
 }
 
