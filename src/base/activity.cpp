@@ -29,7 +29,7 @@ activity::source activity::machine(bool timed) {
 }
 
 activity::activity(const source& from, std::uint32_t peers)
-    : from_(from), started_(now()), rows_(std::make_unique<std::array<row, thread_slots>>()), traffic_(peers) {}
+    : from_(from), rows_(std::make_unique<std::array<row, thread_slots>>()), traffic_(peers) {}
 
 // --- rows ------------------------------------------------------------------------------------------------------------------------
 

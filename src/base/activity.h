@@ -78,7 +78,6 @@ class activity {
 
   bool timed() const noexcept { return from_.timed; }
   nanoseconds now() const { return from_.now(from_.context); }
-  nanoseconds started() const noexcept { return started_; }
 
   struct times {
     std::uint32_t threads = 0;                // that have had a row
@@ -130,7 +129,6 @@ class activity {
   static wait_record load(const row& r) noexcept;
 
   const source from_;
-  const nanoseconds started_;
   std::unique_ptr<std::array<row, thread_slots>> rows_;
   std::vector<peer> traffic_;
   std::atomic<std::uint32_t> made_{0};         // rows ever given to a thread
