@@ -71,6 +71,14 @@ void leave_the_team_waiting() {
   });
 }
 
+// Three threads of each node; two wait 0.2 s for the third.
+void wait_for_the_last_of_a_team() {
+  weft::team(3).run([](weft::worker& me) {
+    if (me.thread() == 2) ::usleep(200'000);
+    me.barrier();
+  });
+}
+
 void get_on_slowly() {
   for (int i = 0; i < 20; ++i) {
     ::usleep(100'000);
@@ -99,6 +107,7 @@ int main(int argc, char** argv) {
   if (what == "team") leave_the_team_waiting();
   if (what == "alone") ready.wait(7);
   if (what == "own-signal") be_asked();
+  if (what == "teams") wait_for_the_last_of_a_team();
   if (what == "slow") get_on_slowly();
   if (what == "end" && job.self() == 1) weft::make_here<weft::flag>()->wait(3);
 }
