@@ -102,9 +102,10 @@ class team {
   // This node's threads meet, and the last one does what is left to do.
   template <typename Last>
   void meet(Last&& last) {
-    if (threads_ == 1) return meeting_.arrive_and_wait(last);
-    const wait_note noted(space::here(), {wait_kind::team});
-    meeting_.arrive_and_wait(last);
+    meeting_.arrive_and_wait(last, [](auto&& wait) {
+      const wait_note noted(space::here(), {wait_kind::team});
+      wait();
+    });
   }
 
   const std::uint32_t threads_;

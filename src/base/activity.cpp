@@ -23,10 +23,7 @@ void raise(std::atomic<T>& of_this_thread, T amount) noexcept {
 
 }  // namespace
 
-activity::source activity::machine(bool timed) {
-  return {timed ? [](void*) { return base::now(); } : [](void*) { return about_now(); },
-          [](void*) { return calling_thread(); }, nullptr, timed};
-}
+activity::source activity::machine(bool timed) { return {nullptr, nullptr, nullptr, timed}; }
 
 activity::activity(const source& from, std::uint32_t peers)
     : from_(from), rows_(std::make_unique<std::array<row, thread_slots>>()), traffic_(peers) {}
@@ -35,7 +32,7 @@ activity::activity(const source& from, std::uint32_t peers)
 
 // The row of the calling thread, or null. A slot that another thread had becomes this one's.
 activity::row* activity::own_row(bool make) noexcept {
-  const auto [slot, serial] = from_.thread(from_.context);
+  const auto [slot, serial] = caller();
   if (slot == shared_thread_slot) return nullptr;
   row& r = (*rows_)[slot];
   if (r.thread.load(relaxed) == serial) [[likely]] return &r;
@@ -44,7 +41,7 @@ activity::row* activity::own_row(bool make) noexcept {
   r.announced.store(false, relaxed);
   r.in.store(phase::compute, relaxed);
   r.since.store(now(), relaxed);
-  store(r, {});
+  store(r, {}, 0);
   r.thread.store(serial, relaxed);
   return &r;
 }
@@ -55,26 +52,32 @@ void activity::shift(row& r, base::phase to, nanoseconds now) noexcept {
   r.since.store(now, relaxed);
 }
 
-void activity::store(row& r, const wait_record& w) noexcept {
+// Of a thread that waits for nothing, the other fields mean nothing.
+void activity::store(row& r, const wait_record& w, nanoseconds since) noexcept {
   constexpr auto release = std::memory_order_release;  // pairs with the acquires in load: whoever sees a new field sees the odd turn
   const auto turn = r.turns.load(relaxed);
   r.turns.store(turn + 1, relaxed);
   r.what.store(w.what, release);
+  if (w.what == wait_kind::nothing) return r.turns.store(turn + 2, release);
   r.object.store(w.object, release);
   r.address.store(w.address, release);
   r.detail.store(w.detail, release);
   r.caller.store(w.caller, release);
-  r.waiting_since.store(w.since, release);
+  r.waiting_since.store(since, release);
   r.turns.store(turn + 2, release);
 }
 
-wait_record activity::load(const row& r) noexcept {
+void activity::load(const row& r, wait_record& into) noexcept {
   constexpr auto acquire = std::memory_order_acquire;
   while (true) {
     const auto before = r.turns.load(acquire);
-    const wait_record w{r.what.load(acquire),   r.object.load(acquire), r.address.load(acquire),
-                        r.detail.load(acquire), r.caller.load(acquire), r.waiting_since.load(acquire)};
-    if (before % 2 == 0 && r.turns.load(relaxed) == before) return w;
+    into.what = r.what.load(acquire);
+    into.object = r.object.load(acquire);
+    into.address = r.address.load(acquire);
+    into.detail = r.detail.load(acquire);
+    into.caller = r.caller.load(acquire);
+    into.since = r.waiting_since.load(acquire);
+    if (before % 2 == 0 && r.turns.load(relaxed) == before) return;
   }
 }
 
@@ -95,24 +98,25 @@ void activity::end() noexcept {
   r->thread.store(0, relaxed);
 }
 
+// Records are filled in place and never copied: it is on the way of every lock and barrier.
 wait_record activity::waits_for(const wait_record& next) noexcept {
+  wait_record before;
   row* r = own_row(true);
-  if (!r) return {};
-  wait_record w = next;
+  if (!r) return before;
+  auto since = next.since;
   if (from_.timed) {
     const auto at = now();
-    shift(*r, phase_of(w.what), at);
-    if (w.since == 0) w.since = at;
-  } else if (w.since == 0 && w.what != wait_kind::nothing) {
-    w.since = now();
+    shift(*r, phase_of(next.what), at);
+    if (since == 0) since = at;
+  } else if (since == 0 && next.what != wait_kind::nothing) {
+    since = now();
   }
-  const auto before = load(*r);
-  store(*r, w);
+  if (r->what.load(relaxed) != wait_kind::nothing) load(*r, before);
+  store(*r, next, since);
   return before;
 }
 
 activity::place activity::enter(base::phase in) noexcept {
-  if (!from_.timed) return {};
   row* r = own_row(false);
   if (!r) return {phase::away, now()};
   const place before{r->in.load(relaxed), 0};
@@ -121,7 +125,6 @@ activity::place activity::enter(base::phase in) noexcept {
 }
 
 void activity::leave(const place& before) noexcept {
-  if (!from_.timed) return;
   row* r = own_row(false);
   if (before.in == phase::away)
     add(served_, static_cast<std::uint64_t>(now() - before.since));
@@ -130,7 +133,7 @@ void activity::leave(const place& before) noexcept {
 }
 
 void activity::count(event e) noexcept {
-  const auto slot = from_.thread(from_.context).slot;
+  const auto slot = caller().slot;
   auto& c = (*rows_)[slot].counts[index(e)];
   if (slot == shared_thread_slot)
     add(c, 1);
@@ -170,7 +173,8 @@ std::vector<activity::bytes_moved> activity::traffic() const {
 std::vector<activity::thread_view> activity::threads() const {
   std::vector<thread_view> all;
   for (const row& r : *rows_) {
-    const auto wait = load(r);
+    wait_record wait;
+    load(r, wait);
     if (r.announced.load(relaxed) || wait.what != wait_kind::nothing) all.push_back({r.number.load(relaxed), wait});
   }
   return all;

@@ -34,7 +34,7 @@ inline constexpr std::size_t events = 4;
 
 class activity {
  public:
-  // Where time and threads come from.
+  // Where time and threads come from. Null functions: the machine's own clock and threads.
   struct source {
     nanoseconds (*now)(void* context);
     thread_identity (*thread)(void* context);
@@ -60,7 +60,7 @@ class activity {
   // to it. A record without a time begins now.
   wait_record waits_for(const wait_record& next) noexcept;
 
-  // The calling thread enters a phase, whatever it waits for; what it was in before, for going back to it. Only if phases are timed.
+  // The calling thread enters a phase, whatever it waits for; what it was in before, for going back to it.
   struct place {
     base::phase in = phase::away;
     nanoseconds since = 0;  // on a thread without a row
@@ -77,7 +77,10 @@ class activity {
   // --- by anybody, at any time --------------------------------------------------------------------------------------------------
 
   bool timed() const noexcept { return from_.timed; }
-  nanoseconds now() const { return from_.now(from_.context); }
+  nanoseconds now() const {
+    if (from_.now) return from_.now(from_.context);
+    return from_.timed ? base::now() : about_now();
+  }
 
   struct times {
     std::uint32_t threads = 0;                // that have had a row
@@ -123,10 +126,11 @@ class activity {
   };
 
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t amount) noexcept { to.fetch_add(amount, std::memory_order_relaxed); }
+  thread_identity caller() const { return from_.thread ? from_.thread(from_.context) : calling_thread(); }
   row* own_row(bool make) noexcept;
   static void shift(row& r, base::phase to, nanoseconds now) noexcept;
-  static void store(row& r, const wait_record& w) noexcept;
-  static wait_record load(const row& r) noexcept;
+  static void store(row& r, const wait_record& w, nanoseconds since) noexcept;
+  static void load(const row& r, wait_record& into) noexcept;
 
   const source from_;
   std::unique_ptr<std::array<row, thread_slots>> rows_;
@@ -135,11 +139,11 @@ class activity {
   std::atomic<std::uint64_t> served_{0};       // see times::served
 };
 
-// A phase of the calling thread, for as long as it lives. Without an activity it does nothing.
+// A phase of the calling thread, for as long as it lives. Without an activity, or if that is not timed, it does nothing.
 class during {
  public:
-  during(activity* a, base::phase in) noexcept : activity_(a) {
-    if (a) before_ = a->enter(in);
+  during(activity* a, base::phase in) noexcept : activity_(a && a->timed() ? a : nullptr) {
+    if (activity_) before_ = activity_->enter(in);
   }
   ~during() {
     if (activity_) activity_->leave(before_);

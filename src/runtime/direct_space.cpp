@@ -84,8 +84,12 @@ sync_object& direct_space::object(sync_object& o) {
 }
 
 void direct_space::meet(const void* caller) {
-  const wait_note noted(*this, next_barrier(caller));
-  header_.meeting.arrive_and_wait([] {});
+  const auto here = next_barrier(caller);
+  header_.meeting.arrive_and_wait([] {},
+                                  [&](auto&& wait) {
+                                    const wait_note noted(*this, here);
+                                    wait();
+                                  });
 }
 
 void direct_space::barrier() {
