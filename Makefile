@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 .PHONY: help setup build debug asan tsan demo test soak install clean
 
 help:
-	@echo 'make demo     install what is missing, build, and run a job of four nodes on this machine'
+	@echo 'make demo     install what is missing, build, and run sor on 1, 2 and 4 nodes of this machine: speed-up, and where the time went'
 	@echo 'make test     the same set-up, then all tests'
 	@echo 'make build    the release build: build/bin/weft'
 	@echo 'make debug    build/debug;  make asan: build/asan;  make tsan: build/tsan'
@@ -24,7 +24,7 @@ debug asan tsan: setup
 	@cmake --build --preset $@ -j $(JOBS)
 
 demo: build
-	@build/bin/weft run -n 4 build/bin/tour
+	@scripts/demo build
 
 # The part of the tests that is about memory and threads runs under the sanitizers first (tests/CMakeLists.txt says which), then all of
 # them in the release build.

@@ -16,10 +16,10 @@ class local_barrier {
  public:
   explicit local_barrier(std::uint32_t participants = 1) noexcept : participants_(participants) {}
 
-  // Waits until all have arrived. The last one calls `last` before it lets the others go. Throws when somebody abandoned the
-  // barrier.
-  template <typename Last>
-  void arrive_and_wait(Last&& last) {
+  // Waits until all have arrived. The last one calls `last` before it lets the others go; each of the others has its wait, a function,
+  // called by `around`. Throws when somebody abandoned the barrier.
+  template <typename Last, typename Around>
+  void arrive_and_wait(Last&& last, Around&& around) {
     // Read before arriving: afterwards the generation may change at any time.
     const std::uint32_t generation = generation_.load(std::memory_order_acquire);
     // Acquire and release: the last to arrive sees what all others wrote before.
@@ -29,9 +29,14 @@ class local_barrier {
       start(generation + 1);
       return;
     }
-    detail::wait_while(generation_, generation, sleepers_);
+    around([&] { detail::wait_while(generation_, generation, sleepers_); });
     if (abandoned_.load(std::memory_order_relaxed))  // published with the generation
       throw error(errc::node_failed, "a barrier was given up because another thread of this node failed");
+  }
+
+  template <typename Last>
+  void arrive_and_wait(Last&& last) {
+    arrive_and_wait(last, [](auto&& wait) { wait(); });
   }
 
   // Somebody will never come: lets go of all who wait, now and from now on.

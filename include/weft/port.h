@@ -32,6 +32,10 @@
 
 namespace weft {
 
+namespace base {
+class activity;
+}
+
 using node_id = std::uint32_t;
 using word = std::uint64_t;
 
@@ -175,6 +179,10 @@ class port {
   duration patience() const noexcept { return patience_; }
   void patience(duration d) noexcept { patience_ = d; }
 
+  // What this node's threads do, for the statistics and the roll-call; null: nobody asks. Set before the port is used.
+  base::activity* activity() const noexcept { return activity_; }
+  void activity(base::activity* a) noexcept { activity_ = a; }
+
   // --- memory and windows -------------------------------------------------------------------------------------------------------
 
   // Zeroed, page-aligned memory that every fabric can expose. Lives as long as the port.
@@ -265,6 +273,7 @@ class port {
   node_id self_;
   node_id nodes_;
   duration patience_ = std::chrono::seconds(30);
+  base::activity* activity_ = nullptr;
 };
 
 inline status port::get(node_id node, const window& w, std::uint64_t offset, mutable_bytes into) {

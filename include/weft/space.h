@@ -12,6 +12,7 @@
 #include <span>
 
 #include <weft/port.h>
+#include <weft/wait_record.h>
 
 namespace weft {
 
@@ -97,11 +98,33 @@ class space {
   // The program's initialisation ends here, instead of at the first barrier: pages get their homes by first touch from now on.
   virtual void initialised() = 0;
 
+  // --- what threads do, for the statistics and the roll-call --------------------------------------------------------------------
+
+  // The calling thread waits for this from now on; what it waited for before. A wait_note does both ends.
+  virtual wait_record waits_for(const wait_record&) { return {}; }
+
+  // The calling thread is one of the program's, with this number on its node, until it ends.
+  virtual void thread_begins(std::uint32_t) {}
+  virtual void thread_ends() {}
+
   // This node's. There is one while a weft::job lives.
   static space& here();
 
  protected:
   space() = default;
+};
+
+// Says what the calling thread waits for, as long as it lives.
+class wait_note {
+ public:
+  wait_note(space& of, const wait_record& w) : space_(of), before_(of.waits_for(w)) {}
+  ~wait_note() { space_.waits_for(before_); }
+  wait_note(const wait_note&) = delete;
+  wait_note& operator=(const wait_note&) = delete;
+
+ private:
+  space& space_;
+  const wait_record before_;
 };
 
 }  // namespace weft

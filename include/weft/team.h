@@ -78,6 +78,7 @@ class team {
     std::exception_ptr failure;
     std::mutex failure_lock;  // guards failure
     auto one = [&](std::uint32_t thread) {
+      if (thread != 0) space::here().thread_begins(thread);
       try {
         worker me(*this, thread);
         work(me);
@@ -86,6 +87,7 @@ class team {
         if (!failure) failure = std::current_exception();
         meeting_.abandon();  // those who wait for this worker
       }
+      if (thread != 0) space::here().thread_ends();
     };
     std::vector<std::thread> others;
     for (std::uint32_t t = 1; t < threads_; ++t) others.emplace_back(one, t);
@@ -97,6 +99,15 @@ class team {
  private:
   friend class worker;
 
+  // This node's threads meet, and the last one does what is left to do.
+  template <typename Last>
+  void meet(Last&& last) {
+    meeting_.arrive_and_wait(last, [](auto&& wait) {
+      const wait_note noted(space::here(), {wait_kind::team});
+      wait();
+    });
+  }
+
   const std::uint32_t threads_;
   local_barrier meeting_;                         // of this node's threads
   std::vector<std::vector<std::byte>> gathered_;  // by thread: what it gives to a reduction; written before they meet
@@ -107,7 +118,7 @@ inline worker::worker(team& of, std::uint32_t thread) noexcept
     : team_(of), thread_(thread), rank_(space::here().self() * of.threads_ + thread), size_(of.workers()) {}
 
 inline void worker::barrier() {
-  team_.meeting_.arrive_and_wait([] { space::here().barrier(); });
+  team_.meet([] { space::here().barrier(); });
 }
 
 template <typename T, typename Operation>
@@ -116,7 +127,7 @@ T worker::reduce(const T& mine, Operation combine) {
   if (team_.threads_ * sizeof(T) > space::most_gathered) throw error(errc::too_large, "more than 1024 bytes of a node in a reduction");
   const auto b = std::as_bytes(std::span<const T, 1>(&mine, 1));
   team_.gathered_[thread_].assign(b.begin(), b.end());
-  team_.meeting_.arrive_and_wait([this] {
+  team_.meet([this] {
     std::vector<std::byte> ours;
     for (const auto& one : team_.gathered_) ours.insert(ours.end(), one.begin(), one.end());
     team_.everybody_.resize(ours.size() * space::here().nodes());

@@ -16,6 +16,7 @@ namespace weft {
 
 class threads_only_space final : public hardware_space {
  public:
+  threads_only_space() noexcept : hardware_space(0) {}
   node_id self() const noexcept override { return 0; }
   node_id nodes() const noexcept override { return 1; }
 

@@ -12,10 +12,15 @@ inline constexpr nanoseconds microsecond = 1'000;
 inline constexpr nanoseconds millisecond = 1'000'000;
 inline constexpr nanoseconds second = 1'000'000'000;
 
-inline nanoseconds now() noexcept {
+inline nanoseconds now(clockid_t clock = CLOCK_MONOTONIC) noexcept {
   timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return static_cast<nanoseconds>(t.tv_sec) * second + t.tv_nsec;
+}
+
+// The same clock to some milliseconds, for a third of the price.
+inline nanoseconds about_now() noexcept {
+  return now(CLOCK_MONOTONIC_COARSE);
 }
 
 }  // namespace weft::base

@@ -5,23 +5,33 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace weft::base {
 
 inline constexpr std::size_t thread_slots = 64;
 inline constexpr std::size_t shared_thread_slot = thread_slots - 1;
 
+// A slot, and a number that no other thread of the process ever has.
+struct thread_identity {
+  std::size_t slot;
+  std::uint64_t serial;
+};
+
 namespace detail {
 struct slot_lease {
   slot_lease() noexcept;
   ~slot_lease();
-  std::size_t number;
+  thread_identity mine;
 };
 }  // namespace detail
 
-inline std::size_t thread_slot() noexcept {
+inline const thread_identity& calling_thread() noexcept {
   thread_local const detail::slot_lease lease;
-  return lease.number;
+  return lease.mine;
+}
+inline std::size_t thread_slot() noexcept {
+  return calling_thread().slot;
 }
 
 }  // namespace weft::base

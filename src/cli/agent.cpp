@@ -30,6 +30,7 @@ int guard(pid_t agent_process, const sigset_t& handled) {
   while (true) {
     int number = 0;
     sigwait(&handled, &number);
+    if (number == SIGUSR1) continue;  // meant for the launcher
     if (number != SIGCHLD) {
       ::kill(agent_process, SIGTERM);
       continue;
@@ -47,7 +48,7 @@ int guard(pid_t agent_process, const sigset_t& handled) {
 int run_agent() {
   sigset_t handled;
   sigemptyset(&handled);
-  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&handled, number);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&handled, number);
   sigprocmask(SIG_BLOCK, &handled, nullptr);
   runtime::adopt_orphans();
   const auto parent = ::getpid();

@@ -36,7 +36,7 @@ bool has_children() {
 agent::agent(rlimit open_files) : open_files_(open_files) {
   sigset_t handled;
   sigemptyset(&handled);
-  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&handled, number);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&handled, number);
   sigprocmask(SIG_BLOCK, &handled, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   signals_ = descriptor(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -63,7 +63,7 @@ void agent::take_signals() {
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
     if (info.ssi_signo == SIGCHLD)
       reap();
-    else
+    else if (info.ssi_signo != SIGUSR1)  // a question to the launcher that was sent to all of weft's processes
       end_nodes(false);
   }
 }
@@ -105,6 +105,8 @@ void agent::from_launcher(control::message m) {
     tell_joined(notices_.back());
   } else if (auto* absent = std::get_if<control::missing>(&m)) {
     if (auto* node = find(absent->node)) node->send(runtime::share(*absent));
+  } else if (auto* roll = std::get_if<control::roll_call>(&m)) {
+    tell_joined(runtime::share(*roll));
   } else if (auto* end = std::get_if<control::end_job>(&m)) {
     end_nodes(end->at_once != 0);
   } else if (auto* sign = std::get_if<control::heartbeat>(&m)) {
@@ -146,6 +148,15 @@ void agent::from_node(agent_node& node, control::message m) {
   } else if (auto* question = std::get_if<control::ask_missing>(&m)) {
     question->node = node.number();
     launcher_->send(*question);
+  } else if (auto* here = std::get_if<control::presence>(&m)) {
+    here->node = node.number();
+    launcher_->send(std::move(*here));
+  } else if (auto* ask = std::get_if<control::ask_roll_call>(&m)) {
+    ask->node = node.number();
+    launcher_->send(*ask);
+  } else if (auto* document = std::get_if<control::document>(&m)) {
+    document->node = node.number();
+    launcher_->send(std::move(*document));
   }
 }
 

@@ -29,12 +29,15 @@ void add_runtime_options(CLI::App& run, run_request& r) {
       ->type_name("NETWORK");
   run.add_option("--port", r.port, "Node i binds UDP port N+i; default: any free one")->type_name("N");
   run.add_option("--impair", r.impair, "Make the network worse, as in loss=5%,dup=1%")->type_name("SPEC");
-  run.add_option("--stall-after", r.stall_after, "When a silent node counts as gone, as in 5s")->type_name("DURATION");
+  run.add_option("--dead-after", r.dead_after, "When a silent node counts as gone, as in 5s")->type_name("DURATION");
   run.add_flag("--lock-memory", r.lock_memory, "Keep the nodes' memory from being paged out");
 }
 
 void add_job_options(CLI::App& run, run_request& r) {
   run.add_option("--timeout", r.timeout, "End the job after this long, with exit status 124")->type_name("DURATION");
+  run.add_option("--stall-after", r.stall_after, "End a job that makes no progress for this long, and tell who waits where for what")
+      ->type_name("DURATION");
+  run.add_flag("--stats", r.stats, "At the end, write what every node did as JSON to standard error, or with --stats=FILE there");
   run.add_flag("--tag-output", r.tag_output, "Begin every line of output with the node, as in [3]");
   // One value an --env: further words are the program and its arguments.
   run.add_option("--env", r.environment, "Set a variable for the nodes, or pass one on; may be repeated")
@@ -87,7 +90,8 @@ void add_run(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
       "  weft run --hosts a,b --launcher 'ip netns exec {host}' ./prog\n"
       "                                                    hosts that another command reaches\n"
       "The exit status is that of the first node that failed, 128 and the signal if a signal ended it, 124 after --timeout,\n"
-      "127 when there is no such program, 2 when the command line makes no sense.");
+      "127 when there is no such program, 2 when the command line makes no sense. SIGUSR1 to 'weft run' has it tell which\n"
+      "node waits where for what; the job goes on.");
   command->callback([=, &exit_status, &after_dashes] { exit_status = run(*request, command->remaining(), after_dashes); });
 }
 

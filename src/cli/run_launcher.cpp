@@ -13,6 +13,7 @@
 #include "cli/complain.h"
 #include "runtime/processes.h"
 #include "runtime/secrets.h"
+#include "runtime/statistics.h"
 #include "runtime/words.h"
 
 namespace weft::cli {
@@ -47,7 +48,7 @@ run_launcher::run_launcher(run_plan plan)
   if (!same_file(1, 2)) err_ = std::make_unique<run_output>(loop_, 2, plan_.tag_output, output_events("standard error"));
   sigset_t handled;
   sigemptyset(&handled);
-  for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGTSTP}) {
+  for (const int number : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1}) {
     struct sigaction inherited;
     ::sigaction(number, nullptr, &inherited);
     if (number != SIGHUP || inherited.sa_handler != SIG_IGN) sigaddset(&handled, number);  // nohup stays nohup
@@ -94,6 +95,7 @@ int run_launcher::run() {
     });
   start_more_agents();
   beat();
+  if (plan_.stall_after > 0) watch_progress();
   while (!all_over() || (!given_up_on_output_ && !all_written())) loop_.turn();
   wait_for_commands();
   return finish();
@@ -149,6 +151,8 @@ void run_launcher::take_signals() {
       reap();
     else if (info.ssi_signo == SIGTSTP)
       suspend();
+    else if (info.ssi_signo == SIGUSR1)
+      roll_.to_be_told = true, call_roll();
     else
       interrupted(static_cast<int>(info.ssi_signo));
   }
@@ -228,6 +232,8 @@ void run_launcher::wait_for_commands() {
 }
 
 int run_launcher::finish() {
+  if (!document_.empty())
+    if (auto written = runtime::write_document(plan_.options.at("stats"), document_); !written) decide(status_failed, written.sentence());
   const auto& last = verdict_ ? verdict_ : afterthought_;
   if (!last) return 0;
   complain(last->sentence);

@@ -20,6 +20,7 @@
 #include "cli/run_plan.h"
 #include "runtime/control.h"
 #include "runtime/reactor.h"
+#include "runtime/roll_call.h"
 
 namespace weft::cli {
 
@@ -73,6 +74,13 @@ class run_launcher {
   void node_asks(std::uint32_t host, const runtime::control::ask_missing& m);
   void to_all(const runtime::control::message& m);
 
+  // run_roll_call.cpp: who waits where for what
+  void watch_progress();
+  void call_roll();
+  void node_present(runtime::control::presence&& m);
+  void conclude_roll();
+  bool stalled();
+
   // run_failures.cpp: what it means that a node, a host or a limit is gone
   void node_exited(std::uint32_t node, int wait_status);
   void node_reported(const runtime::control::report& m);
@@ -102,6 +110,17 @@ class run_launcher {
   std::vector<runtime::control::report> reports_;  // of nodes that others cannot reach; judged together, a moment after the first
   std::optional<verdict> verdict_, afterthought_;  // the latter: a node failed after it had left
   base::nanoseconds last_beat_ = 0;
+
+  // The roll-call that is under way, or was last.
+  struct roll {
+    std::uint32_t round = 0;
+    bool open = false, to_be_told = false;
+    std::vector<runtime::roll_answer> answers;  // by node
+    runtime::reactor::timer limit = 0;
+  } roll_;
+  std::vector<std::uint64_t> progress_;  // by node, as it was at the last roll-call
+  base::nanoseconds moved_ = 0;          // when there was progress last, or nobody waited
+  std::string document_;                 // the statistics
   bool nodes_started_ = false, ending_ = false, interrupted_ = false, given_up_on_output_ = false;
 };
 

@@ -41,6 +41,13 @@ void run_launcher::from_agent(std::uint32_t host, control::message m) {
     node_reported(*report);
   } else if (auto* reason = std::get_if<control::give_up>(&m); reason && mine(reason->node)) {
     nodes_[reason->node].reason = reason->sentence;
+  } else if (auto* present = std::get_if<control::presence>(&m); present && mine(present->node)) {
+    node_present(std::move(*present));
+  } else if (std::holds_alternative<control::ask_roll_call>(m)) {
+    roll_.to_be_told = true;
+    call_roll();
+  } else if (auto* document = std::get_if<control::document>(&m); document && document->node == 0 && mine(0)) {
+    if (plan_.options.count("stats") != 0) document_ = std::move(document->text);
   } else if (auto* exited = std::get_if<control::exited>(&m); exited && mine(exited->node)) {
     node_exited(exited->node, exited->wait_status);
   } else if (std::holds_alternative<control::finished>(m)) {

@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <string_view>
 #include <thread>
 
@@ -127,18 +130,26 @@ status plan_options(const run_request& request, run_plan& plan) {
   const std::pair<const char*, const std::optional<std::string>&> given[] = {
       {"fabric", request.fabric},       {"impair", request.impair},     {"port", request.port},
       {"interface", request.interface}, {"provider", request.provider}, {"stall-after", request.stall_after},
-      {"protocol", request.protocol},   {"engine", request.engine},
+      {"protocol", request.protocol},   {"engine", request.engine},     {"dead-after", request.dead_after},
   };
   for (const auto& [name, value] : given)
     if (value) plan.options[name] = *value;
   if (request.lock_memory) plan.options["lock-memory"] = "1";
   if (request.verbose) plan.options["verbose"] = "1";
+  if (!request.stats.empty()) plan.options["stats"] = request.stats == "true" ? "-" : request.stats;
+  if (const auto file = plan.options.find("stats"); file != plan.options.end() && file->second != "-")
+    if (!std::ofstream(file->second, std::ios::app))
+      return {errc::invalid_argument,
+              "--stats=" + file->second + " cannot be written (" + std::strerror(errno) + "); name a file in a folder that is there"};
   if (request.timeout) {
     plan.timeout = base::parse_duration(*request.timeout).value_or(0);
     if (plan.timeout <= 0)
       return {errc::invalid_argument, "--timeout " + *request.timeout + " is not a duration; write it like 500ms, 30s or 2m"};
   }
-  return runtime::check_options(plan.options, plan.nodes(), static_cast<std::uint32_t>(plan.hosts.size()));
+  if (auto s = runtime::check_options(plan.options, plan.nodes(), static_cast<std::uint32_t>(plan.hosts.size())); !s) return s;
+  if (const auto stall = plan.options.find("stall-after"); stall != plan.options.end())
+    plan.stall_after = base::parse_duration(stall->second).value_or(0);
+  return {};
 }
 
 }  // namespace

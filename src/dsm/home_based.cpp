@@ -12,6 +12,7 @@ protocol_statistics home_based::statistics() const {
           .fetched_pages = sum(counter::fetched_pages),
           .changed_pages = sum(counter::changed_pages),
           .changed_bytes = sum(counter::changed_bytes),
+          .changed_runs = sum(counter::changed_runs),
           .notices_out = sum(counter::notices_out),
           .notices_in = sum(counter::notices_in),
           .invalidated = sum(counter::invalidated),
@@ -62,7 +63,7 @@ status home_based::open_home(page_table::entry& e, page_id p) {
 
 status home_based::open_copy(page_id p, node_id home) {
   const extent all = claim_ahead(p, home);
-  status fetched = fetch(home, all);
+  status fetched = timed_fetch(home, all);
   if (fetched) {
     count(counter::fetches);
     count(counter::fetched_pages, all.count());
@@ -74,6 +75,12 @@ status home_based::open_copy(page_id p, node_id home) {
     table_.give(n);
   }
   return fetched;
+}
+
+status home_based::timed_fetch(node_id home, extent e) {
+  const base::during fetching(port_.activity(), base::phase::fetch);
+  if (auto* a = port_.activity()) a->fetched(home, std::uint64_t{e.count()} * page_bytes);
+  return fetch(home, e);
 }
 
 // A row of faults is met with longer and longer fetches: the neighbours of one home that are closed as well.
@@ -135,6 +142,8 @@ status home_based::send_changes() {
     changes& c = outgoing_[home];
     if (c.empty()) continue;
     count(counter::changed_bytes, c.bytes_changed());
+    count(counter::changed_runs, c.runs().size());
+    if (auto* a = port_.activity()) a->changed(home, c.bytes_changed());
     if (auto put = port_.put_runs(home, homes_.frames(home), c.runs()); !put) return put;
   }
   for (node_id home = 0; home < port_.nodes(); ++home) {

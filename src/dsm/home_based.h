@@ -10,6 +10,7 @@
 #include <atomic>
 #include <vector>
 
+#include "base/activity.h"
 #include "base/counters.h"
 #include "dsm/homes.h"
 #include "dsm/page_set.h"
@@ -21,7 +22,7 @@ namespace weft::dsm {
 // What a protocol has done, for the statistics.
 struct protocol_statistics {
   std::uint64_t read_faults = 0, write_faults = 0, fetches = 0, fetched_pages = 0;
-  std::uint64_t changed_pages = 0, changed_bytes = 0, notices_out = 0, notices_in = 0, invalidated = 0;
+  std::uint64_t changed_pages = 0, changed_bytes = 0, changed_runs = 0, notices_out = 0, notices_in = 0, invalidated = 0;
   std::uint64_t releases = 0, acquires = 0;
 };
 
@@ -80,6 +81,7 @@ class home_based : public protocol {
     fetched_pages,
     changed_pages,
     changed_bytes,
+    changed_runs,
     notices_out,
     notices_in,
     invalidated,
@@ -88,6 +90,12 @@ class home_based : public protocol {
     all
   };
   void count(counter c, std::uint64_t amount = 1) noexcept { counters_.add(static_cast<std::size_t>(c), amount); }
+
+  // Counts a piece of the protocol's work, and its time for as long as the result lives.
+  [[nodiscard]] base::during working(counter c) noexcept {
+    count(c);
+    return {port_.activity(), base::phase::protocol};
+  }
 
   weft::port& port_;
   dsm::pages& pages_;
@@ -99,6 +107,7 @@ class home_based : public protocol {
   status fault(page_id p, bool write);
   status open_home(page_table::entry& e, page_id p);
   status open_copy(page_id p, node_id home);
+  status timed_fetch(node_id home, extent e);
   extent claim_ahead(page_id p, node_id home);
   status drop_run(extent e);
   status send_changes();

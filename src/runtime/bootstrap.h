@@ -25,6 +25,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "runtime/control.h"
 
 namespace weft::runtime {
 
@@ -73,6 +74,16 @@ class bootstrap {
   // This node cannot go on and is about to exit with a status other than 0: `sentence` says why and what to try. Returns whether
   // the launcher will say it, once and for all nodes; if not, the node says it itself.
   virtual bool give_up(const std::string& sentence);
+
+  // Has `present` called for what this node's threads do, whenever a roll-call of the job is made; null: no more. Called on a thread of
+  // the bootstrap's own; once this returns, the one that was set before is not called any more.
+  virtual void on_roll_call(std::function<control::presence()> present);
+
+  // Has a roll-call of all nodes made and printed. False if there is nobody to make one: then this node tells what it knows itself.
+  virtual bool call_roll();
+
+  // Node 0 only: has the statistics of all nodes put where the user asked for them. False if the node is to do that itself.
+  virtual bool deliver(const std::string& document);
 
   // The orderly end of this node's part; after it, exiting is no failure of the job. The second and later calls do nothing.
   virtual status leave() = 0;

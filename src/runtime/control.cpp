@@ -13,6 +13,11 @@ void write(base::writer& out, const plain auto& value) { out.put(value); }
 void write(base::writer& out, const std::string& text) { out.put_text(text); }
 void write(base::writer& out, const byte_buffer& block) { out.put_block(block); }
 
+void write(base::writer& out, const thread_state& t) {
+  thread_state copy = t;  // fields() is for both ways
+  std::apply([&out](const auto&... field) { (write(out, field), ...); }, copy.fields());
+}
+
 template <typename T>
 void write(base::writer& out, const std::vector<T>& list) {
   out.put(static_cast<std::uint32_t>(list.size()));
@@ -39,6 +44,10 @@ bool read(base::reader& in, byte_buffer& block) {
   const auto taken = in.take_block();
   block.assign(taken.begin(), taken.end());
   return in.ok();
+}
+
+bool read(base::reader& in, thread_state& t) {
+  return std::apply([&in](auto&... field) { return (read(in, field) && ...); }, t.fields());
 }
 
 template <typename T>

@@ -166,6 +166,37 @@ struct ask_missing {  // who has not come to this exchange?
   auto fields() { return std::tie(node, round); }
 };
 
+struct thread_state {           // one of a node's threads
+  std::uint32_t number = 0;
+  std::uint8_t waits_for = 0;   // a wait_kind
+  std::uint64_t object = 0;     // as wait_record has them
+  std::uint64_t detail = 0;
+  std::int64_t waited = 0;      // nanoseconds
+  std::uint32_t holder = 0;     // the node that holds the object, plus 1; 0: not known to this node
+  std::string name, where;      // the object, and the place in the program, for people
+  auto fields() { return std::tie(number, waits_for, object, detail, waited, holder, name, where); }
+};
+
+struct presence {  // the answer to a roll-call
+  std::uint32_t node = 0, round = 0;
+  std::uint64_t progress = 0;  // changes whenever a thread begins or ends to wait
+  std::uint64_t barriers = 0;  // of all nodes, that this one has come to
+  std::vector<thread_state> threads;
+  std::vector<std::uint64_t> held;  // objects that threads of this node hold
+  auto fields() { return std::tie(node, round, progress, barriers, threads, held); }
+};
+
+struct ask_roll_call {  // this node was asked for one
+  std::uint32_t node = 0;
+  auto fields() { return std::tie(node); }
+};
+
+struct document {  // the statistics of all nodes, from node 0
+  std::uint32_t node = 0;
+  std::string text;
+  auto fields() { return std::tie(node, text); }
+};
+
 // --- both ways between launcher and agent ----------------------------------------------------------------------------------------
 
 struct heartbeat {           // the agent answers each with one
@@ -193,6 +224,11 @@ struct missing {
   auto fields() { return std::tie(node, round, absent); }
 };
 
+struct roll_call {  // what do your threads do?
+  std::uint32_t round = 0;
+  auto fields() { return std::tie(round); }
+};
+
 // --- agent to node ---------------------------------------------------------------------------------------------------------------
 
 struct welcome {
@@ -207,7 +243,8 @@ struct welcome {
 // The kind of a message on the wire is its place in this list: only ever append.
 using message =
     std::variant<start_job, input, output_credit, admit, refuse, end_job, ready, started, not_started, output, input_credit, exited,
-                 finished, hello, card, leave, report, ask_missing, gathered, notice, missing, welcome, heartbeat, give_up>;
+                 finished, hello, card, leave, report, ask_missing, gathered, notice, missing, welcome, heartbeat, give_up,
+                 roll_call, presence, ask_roll_call, document>;
 
 // The whole frame, length included. A message beyond most_bytes gives an empty buffer.
 byte_buffer encode(message m);

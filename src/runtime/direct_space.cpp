@@ -114,8 +114,32 @@ sync_object& direct_space::object(sync_object& o) {
   return header_.common[n ^ elsewhere];
 }
 
+void direct_space::meet(const void* caller) {
+  const auto here = next_barrier(caller);
+  header_.meeting.arrive_and_wait([] {},
+                                  [&](auto&& wait) {
+                                    const wait_note noted(*this, here);
+                                    wait();
+                                  });
+}
+
 void direct_space::barrier() {
-  header_.meeting.arrive_and_wait([] {});
+  meet(__builtin_return_address(0));
+}
+
+wait_record direct_space::waits_for(const wait_record& w) {
+  using base::event;
+  if (w.what == wait_kind::mutex || w.what == wait_kind::shared_mutex) note(event::lock_waits);
+  if (w.what == wait_kind::value) note(event::value_waits);
+  if (w.what == wait_kind::condition) note(event::condition_waits);
+  return note(w);
+}
+
+std::optional<node_id> direct_space::holder(const wait_record& w) {
+  if ((w.what != wait_kind::mutex && w.what != wait_kind::shared_mutex) || !owns(reinterpret_cast<const void*>(w.object))) return {};
+  const auto state = reinterpret_cast<const sync_object*>(w.object)->state.load(std::memory_order_relaxed);  // true a moment ago
+  if (state < writer || holder_in(state) >= nodes()) return {};
+  return holder_in(state);
 }
 
 std::byte* direct_space::gathered() const noexcept {
@@ -126,7 +150,7 @@ void direct_space::gather(bytes mine, mutable_bytes all) {
   if (mine.size() > most_gathered) throw error(errc::too_large, "more than 1024 bytes in a reduction");
   const std::size_t set = (gathers_++ % 2) * most_gathered;
   std::memcpy(gathered() + self() * gather_bytes + set, mine.data(), mine.size());
-  barrier();
+  meet(__builtin_return_address(0));
   for (node_id n = 0; n < nodes(); ++n) std::memcpy(all.data() + n * mine.size(), gathered() + n * gather_bytes + set, mine.size());
 }
 

@@ -10,10 +10,11 @@
 #include "dsm/heap.h"
 #include "os/fault_trap.h"
 #include "os/memory_file.h"
+#include "runtime/observed.h"
 
 namespace weft::runtime {
 
-class direct_space final : public hardware_space, private os::trap_target {
+class direct_space final : public hardware_space, public observed, private os::trap_target {
  public:
   // Collective.
   static result<std::unique_ptr<direct_space>> create(port& p, const dsm::exchange& with_all);
@@ -35,6 +36,12 @@ class direct_space final : public hardware_space, private os::trap_target {
   void gather(bytes mine, mutable_bytes all) override;
   void initialised() override {}
 
+  wait_record waits_for(const wait_record& w) override;
+  void thread_begins(std::uint32_t number) override { note_begin(number); }
+  void thread_ends() override { note_end(); }
+  const char* protocol() const noexcept override { return "direct"; }
+  std::optional<node_id> holder(const wait_record& w) override;
+
  private:
   static constexpr std::size_t common_objects = 65536;
 
@@ -46,7 +53,16 @@ class direct_space final : public hardware_space, private os::trap_target {
   };
 
   direct_space(port& p, os::unique_fd file, os::mapping region)
-      : port_(p), file_(std::move(file)), region_(std::move(region)), header_(*reinterpret_cast<header*>(region_.base())) {}
+      : hardware_space(p.self()),
+        observed(p.activity()),
+        port_(p),
+        file_(std::move(file)),
+        region_(std::move(region)),
+        header_(*reinterpret_cast<header*>(region_.base())) {
+    count_locks(activity_ && activity_->timed());
+  }
+  void meet(const void* caller);
+  void count_lock() override { note(base::event::lock_acquires); }
   sync_object& object(sync_object& o) override;
   std::byte* gathered() const noexcept;
   status make_heap(std::size_t header_pages, const dsm::exchange& with_all);

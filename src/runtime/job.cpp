@@ -12,7 +12,10 @@
 #include "runtime/bootstrap.h"
 #include "runtime/ending.h"
 #include "runtime/fabrics.h"
+#include "runtime/question.h"
+#include "runtime/roll_call.h"
 #include "runtime/spaces.h"
+#include "runtime/statistics.h"
 
 namespace weft {
 
@@ -67,7 +70,7 @@ fabric::fabric_options fabric_options_of(const runtime::identity& who) {
   o.first_port = static_cast<std::uint16_t>(base::parse_number(option(who, "port")).value_or(0));
   o.interface = option(who, "interface");
   o.provider = option(who, "provider");
-  o.dead_after = base::parse_duration(option(who, "stall-after")).value_or(o.dead_after);
+  o.dead_after = base::parse_duration(option(who, "dead-after")).value_or(o.dead_after);
   return o;
 }
 
@@ -80,10 +83,15 @@ std::string fabric_name_of(const runtime::identity& who) {
 
 struct job::state {
   std::unique_ptr<runtime::bootstrap> boot;
+  std::unique_ptr<base::activity> activity;
+  base::nanoseconds began = 0;  // when the program got its job
   std::unique_ptr<fabric::fabric> fabric;
-  std::unique_ptr<space> memory;
+  runtime::made_space space;
+  std::unique_ptr<runtime::question> question;
   int exceptions = std::uncaught_exceptions();
 
+  void answer_questions();
+  void meet_at_the_end();
   ~state() { joined.store(nullptr); }
 };
 
@@ -97,6 +105,8 @@ job::job() : state_(std::make_unique<state>()) {
   const auto& who = boot.who();
   state_->fabric = runtime::make_fabric(fabric_name_of(who), fabric_options_of(who)).or_throw();
   auto& fabric = *state_->fabric;
+  state_->activity = std::make_unique<base::activity>(base::activity::machine(!option(who, "stats").empty()), who.nodes);
+  fabric.activity(state_->activity.get());
   const auto card = fabric.open().or_throw();
   fabric.on_unreachable([&boot](node_id node, const std::string& how) { boot.report(node, "is unreachable: " + how); });
   const auto cards = boot.exchange(card, start_limit).or_throw();
@@ -105,15 +115,46 @@ job::job() : state_(std::make_unique<state>()) {
   boot.exchange({}, start_limit).or_throw();  // nobody starts before all can be reached
   const auto with_all = [&boot](bytes mine) { return boot.exchange(mine, start_limit).or_throw(); };
   const runtime::space_choice choice{option(who, "protocol"), option(who, "engine"), who.hosts == 1};
-  state_->memory = runtime::make_space(fabric, choice, with_all).or_throw();
-  runtime::use_space(state_->memory.get());
+  state_->space = runtime::make_space(fabric, choice, with_all).or_throw();
+  runtime::use_space(state_->space.memory.get());
+  state_->activity->begin(0);
+  state_->began = state_->activity->now();
+  state_->answer_questions();
+}
+
+// Asked by the launcher, or by a signal to this node; without a launcher it speaks for itself.
+void job::state::answer_questions() {
+  const auto present = [this] { return runtime::present(*activity, space.seen); };
+  boot->on_roll_call(present);
+  question = std::make_unique<runtime::question>([this, present] {
+    if (boot->call_roll()) return;
+    const runtime::roll_answer mine{boot->who().self, present(), {}};
+    for (const auto& line : runtime::tell_roll({&mine, 1})) std::fprintf(stderr, "weft: roll-call: %s\n", line.c_str());
+  });
+}
+
+// Nobody goes before all have come. With statistics, they bring what they have counted.
+void job::state::meet_at_the_end() {
+  const auto& who = boot->who();
+  const auto where = option(who, "stats");
+  const auto mine = where.empty() ? base::byte_buffer()
+                                  : runtime::collect(*activity, began, *space.seen, *fabric, runtime::most_exchanged / who.nodes);
+  const wait_note noted(*space.memory, {wait_kind::meeting});
+  const auto all = boot->exchange(mine, end_limit);
+  if (!all || where.empty() || who.self != 0) return;
+  const auto document = runtime::statistics_document(who, boot->way(), fabric->name(), *space.seen, *all);
+  if (boot->deliver(document)) return;
+  if (auto written = runtime::write_document(where, document); !written)
+    std::fprintf(stderr, "weft: %s\n", written.sentence().c_str());
 }
 
 job::~job() {
-  if (std::uncaught_exceptions() == state_->exceptions) state_->boot->exchange({}, end_limit).failure().ignore();
+  if (std::uncaught_exceptions() == state_->exceptions) state_->meet_at_the_end();
+  state_->question.reset();
+  state_->boot->on_roll_call(nullptr);
   runtime::use_space(nullptr);
   state_->fabric->close();
-  state_->memory.reset();
+  state_->space.memory.reset();
   state_->boot->leave().ignore();
 }
 
@@ -123,6 +164,9 @@ std::size_t job::hosts() const noexcept { return state_->boot->who().hosts; }
 port& job::port() noexcept { return *state_->fabric; }
 std::string job::way() const { return state_->boot->way(); }
 
-std::vector<std::vector<std::byte>> job::exchange(bytes mine) { return state_->boot->exchange(mine, end_limit).or_throw(); }
+std::vector<std::vector<std::byte>> job::exchange(bytes mine) {
+  const wait_note noted(*state_->space.memory, {.what = wait_kind::meeting, .caller = __builtin_return_address(0)});
+  return state_->boot->exchange(mine, end_limit).or_throw();
+}
 
 }  // namespace weft

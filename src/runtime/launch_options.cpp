@@ -17,6 +17,7 @@ constexpr named known[] = {
     {"fabric", "WEFT_FABRIC"},           {"impair", "WEFT_IMPAIR"},     {"port", "WEFT_PORT"},
     {"interface", "WEFT_INTERFACE"},     {"provider", "WEFT_PROVIDER"}, {"stall-after", "WEFT_STALL_AFTER"},
     {"lock-memory", "WEFT_LOCK_MEMORY"}, {"protocol", "WEFT_PROTOCOL"}, {"engine", "WEFT_ENGINE"},
+    {"dead-after", "WEFT_DEAD_AFTER"},   {"stats", "WEFT_STATS"},
 };
 
 status check_fabric(const std::string& fabric, std::uint32_t hosts) {
@@ -71,8 +72,8 @@ status check_options(const launch_options& options, std::uint32_t nodes, std::ui
     if (name == "port") s = check_port(value, nodes);
     if (name == "protocol") s = check_protocol(value, hosts);
     if (name == "engine") s = check_engine(value);
-    if (name == "stall-after" && base::parse_duration(value).value_or(0) <= 0)
-      s = {errc::invalid_argument, "--stall-after " + value + " is not a duration; write it like 500ms, 5s or 2m"};
+    if ((name == "stall-after" || name == "dead-after") && base::parse_duration(value).value_or(0) <= 0)
+      s = {errc::invalid_argument, "--" + name + " " + value + " is not a duration; write it like 500ms, 5s or 2m"};
     if (!s) return s;
   }
   return {};

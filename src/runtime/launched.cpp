@@ -76,6 +76,9 @@ class launched final : public bootstrap {
   void watch(std::function<void(node_id, const std::string&)> told) override;
   void report(node_id peer, const std::string& how) override;
   bool give_up(const std::string& sentence) override;
+  void on_roll_call(std::function<control::presence()> present) override;
+  bool call_roll() override { return send(control::ask_roll_call{who_.self}).ok(); }
+  bool deliver(const std::string& document) override { return send(control::document{who_.self, document}).ok(); }
   status leave() override;
 
  private:
@@ -87,6 +90,7 @@ class launched final : public bootstrap {
   void listen();
   void take(control::message m);
   void tell_watcher();
+  void answer(const control::roll_call& m);
   void die_with_the_launcher();
   status send(const control::message& m);
   status say_who_is_missing(std::unique_lock<std::mutex>& held, std::uint32_t round, base::nanoseconds limit);
@@ -100,6 +104,8 @@ class launched final : public bootstrap {
 
   std::mutex sending_;     // guards the order of frames on the socket
   std::mutex exchanging_;  // one exchange at a time
+  std::mutex presenting_;  // guards present_, also while it is called
+  std::function<control::presence()> present_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
@@ -169,6 +175,21 @@ void launched::report(node_id peer, const std::string& how) {
 
 bool launched::give_up(const std::string& sentence) { return send(control::give_up{who_.self, sentence}).ok(); }
 
+void launched::on_roll_call(std::function<control::presence()> present) {
+  const std::lock_guard held(presenting_);
+  present_ = std::move(present);
+}
+
+// On the listener's thread, so that a node answers whatever its own threads are stuck in. One that is starting or ending has no threads
+// to speak of.
+void launched::answer(const control::roll_call& m) {
+  const std::lock_guard held(presenting_);
+  auto p = present_ ? present_() : control::presence{};
+  p.node = who_.self;
+  p.round = m.round;
+  send(p).ignore();  // without a launcher nobody asks any more
+}
+
 status launched::leave() {
   {
     const std::lock_guard held(mutex_);
@@ -207,6 +228,7 @@ void launched::listen() {
 }
 
 void launched::take(control::message m) {
+  if (auto* asked = std::get_if<control::roll_call>(&m)) return answer(*asked);
   {
     const std::lock_guard held(mutex_);
     if (auto* all = std::get_if<control::gathered>(&m)) {

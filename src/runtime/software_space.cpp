@@ -71,6 +71,7 @@ bool software_space::on_fault(std::size_t page, bool write) {
 bool software_space::have(dsm::page_id p, bool write) {
   const auto used = heap_->ever_used(p);
   if (used && !*used) return false;
+  const wait_note noted(*this, {.what = wait_kind::page, .address = region_base + std::size_t{p} * dsm::page_bytes});
   const status done = !used ? used.failure() : write ? protocol_->write_fault(p) : protocol_->read_fault(p);
   if (done) [[likely]]
     return true;
@@ -93,6 +94,7 @@ void* software_space::allocate_together(std::size_t size, std::size_t alignment,
     if (!fresh) std::memset(p, 0, size);
   }
   std::vector<void*> all(nodes());
+  const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
   barriers_->gather(std::as_bytes(std::span<void* const, 1>(&p, 1)), std::as_writable_bytes(std::span(all))).or_throw();
   return all[0];
 }
@@ -130,14 +132,20 @@ sync::object_number software_space::number_of(sync_object& o) const {
 }
 
 bool software_space::lock(sync_object& m, duration limit) {
-  return locks_->lock(number_of(m), limit).or_throw();
+  const auto n = number_of(m);
+  const wait_note noted(*this, {wait_kind::mutex, n, &m, 0, __builtin_return_address(0)});
+  note(base::event::lock_acquires);
+  return locks_->lock(n, limit).or_throw();
 }
 void software_space::unlock(sync_object& m) {
+  const base::during unlocking(activity_, base::phase::lock);
   locks_->unlock(number_of(m)).or_throw();
 }
 
 bool software_space::lock(sync_object& m, bool writing, duration limit) {
   const auto n = number_of(m);
+  const wait_note noted(*this, {wait_kind::shared_mutex, n, &m, 0, __builtin_return_address(0)});
+  note(base::event::lock_acquires);
   const auto open = [&](word value) { return writing ? value == 0 : value < writer; };
   const auto enter = [&](word value) -> std::optional<word> {
     if (!open(value)) return std::nullopt;
@@ -148,6 +156,7 @@ bool software_space::lock(sync_object& m, bool writing, duration limit) {
   return true;
 }
 void software_space::unlock(sync_object& m, bool writing) {
+  const base::during unlocking(activity_, base::phase::lock);
   const auto held = [&](word value) { return writing ? value == writer : value > 0 && value < writer; };
   const auto leave = [&](word value) -> std::optional<word> {
     if (!held(value)) return std::nullopt;
@@ -157,17 +166,28 @@ void software_space::unlock(sync_object& m, bool writing) {
     throw error(errc::invalid_argument, "a shared mutex was unlocked that was not locked in this way");
 }
 
+// The word's own lock is what these may wait for.
+std::uint64_t software_space::update(sync_object& w, const sync::words::change& how, const void* caller) {
+  const auto n = number_of(w);
+  const wait_note noted(*this, {wait_kind::value, n, &w, 0, caller});
+  return words_->update(n, how).or_throw();
+}
 std::uint64_t software_space::add(sync_object& w, std::uint64_t amount) {
-  return words_->update(number_of(w), [&](word value) { return value + amount; }).or_throw();
+  return update(
+      w, [&](word value) { return value + amount; }, __builtin_return_address(0));
 }
 void software_space::store(sync_object& w, std::uint64_t value) {
-  words_->update(number_of(w), [&](word) { return value; }).or_throw();
+  update(
+      w, [&](word) { return value; }, __builtin_return_address(0));
 }
 std::uint64_t software_space::load(sync_object& w) {
-  return words_->update(number_of(w), [](word) { return std::nullopt; }).or_throw();
+  return update(
+      w, [](word) { return std::nullopt; }, __builtin_return_address(0));
 }
 bool software_space::wait_at_least(sync_object& w, std::uint64_t value, duration limit) {
   const auto n = number_of(w);
+  const wait_note noted(*this, {wait_kind::value, n, &w, value, __builtin_return_address(0)});
+  note(base::event::value_waits);
   if (!words_
            ->wait(
                n, [&](word now) { return now >= value; }, limit)
@@ -180,13 +200,16 @@ bool software_space::wait_at_least(sync_object& w, std::uint64_t value, duration
 // What the notifier wrote comes with the mutex.
 bool software_space::wait(sync_object& condition, sync_object& mutex, duration limit) {
   const auto n = number_of(condition);
+  const wait_note noted(*this, {wait_kind::condition, n, &condition, 0, __builtin_return_address(0)});
+  note(base::event::condition_waits);
   const word seen = words_->load(n).or_throw();
-  unlock(mutex);
+  locks_->unlock(number_of(mutex)).or_throw();
   const bool notified = words_
                             ->wait(
                                 n, [&](word now) { return now != seen; }, limit)
                             .or_throw();
-  lock(mutex, for_ever);
+  const wait_note relocking(*this, {wait_kind::mutex, number_of(mutex), &mutex, 0, __builtin_return_address(0)});
+  locks_->lock(number_of(mutex), for_ever).or_throw();
   return notified;
 }
 void software_space::notify(sync_object& condition, bool) {
@@ -196,6 +219,7 @@ void software_space::notify(sync_object& condition, bool) {
 // The word of a group's barrier: the generation, and in the low 16 bits how many have arrived.
 void software_space::barrier(sync_object& b, std::uint32_t participants) {
   const auto n = number_of(b);
+  const wait_note noted(*this, {wait_kind::group_barrier, n, &b, participants, __builtin_return_address(0)});
   const word before =
       words_->update(n, [&](word value) { return (value & 0xffff) + 1 == participants ? ((value >> 16) + 1) << 16 : value + 1; })
           .or_throw();
@@ -208,18 +232,22 @@ void software_space::barrier(sync_object& b, std::uint32_t participants) {
 }
 
 void software_space::barrier() {
+  const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
   barriers_->arrive_and_wait().or_throw();
   after_barrier();
 }
 
 void software_space::gather(bytes mine, mutable_bytes all) {
+  const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
   barriers_->gather(mine, all).or_throw();
   after_barrier();
 }
 
 // Cashmere 2.2: pages move to the first processor that uses them after the initialisation, which ends at the first barrier.
 void software_space::after_barrier() {
-  if (!initialised_.exchange(true)) protocol_->end_initialisation().or_throw();
+  if (initialised_.exchange(true)) return;
+  const base::during ending(activity_, base::phase::protocol);
+  protocol_->end_initialisation().or_throw();
 }
 
 void software_space::initialised() {

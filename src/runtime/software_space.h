@@ -9,6 +9,7 @@
 #include "dsm/heap.h"
 #include "dsm/home_based.h"
 #include "dsm/real_pages.h"
+#include "runtime/observed.h"
 #include "sync/barriers.h"
 #include "sync/locks.h"
 #include "sync/words.h"
@@ -20,7 +21,7 @@ struct space_options {
   os::page_engine::way engine = os::page_engine::way::best;
 };
 
-class software_space final : public space, private os::page_engine::fault_handler {
+class software_space final : public space, public observed, private os::page_engine::fault_handler {
  public:
   // Collective.
   static result<std::unique_ptr<software_space>> create(port& p, const space_options& options, const dsm::exchange& with_all);
@@ -50,16 +51,21 @@ class software_space final : public space, private os::page_engine::fault_handle
   void gather(bytes mine, mutable_bytes all) override;
   void initialised() override;
 
-  const char* protocol() const noexcept { return protocol_->name(); }
-  const char* engine() const noexcept { return pages_->engine(); }
-  dsm::protocol_statistics statistics() const { return protocol_->statistics(); }
+  wait_record waits_for(const wait_record& w) override { return note(w); }
+  void thread_begins(std::uint32_t number) override { note_begin(number); }
+  void thread_ends() override { note_end(); }
+  const char* protocol() const noexcept override { return protocol_->name(); }
+  const char* engine() const noexcept override { return pages_->engine(); }
+  dsm::protocol_statistics statistics() const override { return protocol_->statistics(); }
+  std::vector<std::uint64_t> held() override { return locks_->held(); }
 
  private:
-  explicit software_space(port& p) : port_(p) {}
+  explicit software_space(port& p) : observed(p.activity()), port_(p) {}
   status build(const space_options& options, const dsm::exchange& with_all);
   bool on_fault(std::size_t page, bool write) override;
   bool have(dsm::page_id p, bool write);  // false: there is no such page
   sync::object_number number_of(sync_object& o) const;
+  std::uint64_t update(sync_object& w, const sync::words::change& how, const void* caller);
   void after_barrier();
 
   port& port_;

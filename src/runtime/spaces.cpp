@@ -37,19 +37,24 @@ void use_space(space* s) noexcept {
   serve_calls(s);
 }
 
-result<std::unique_ptr<space>> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all) {
+namespace {
+
+template <typename Space>
+result<made_space> seen(result<std::unique_ptr<Space>> made) {
+  if (!made) return made.failure();
+  observed* o = made->get();
+  return made_space{std::move(*made), o};
+}
+
+}  // namespace
+
+result<made_space> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all) {
   const std::string protocol = !choice.protocol.empty() ? choice.protocol : choice.one_host ? "direct" : "hlrc";
-  if (protocol == "direct") {
-    auto made = direct_space::create(p, with_all);
-    if (!made) return made.failure();
-    return std::unique_ptr<space>(std::move(*made));
-  }
+  if (protocol == "direct") return seen(direct_space::create(p, with_all));
   space_options options{protocol, os::page_engine::way::best};
   if (choice.engine == "uffd") options.engine = os::page_engine::way::uffd;
   if (choice.engine == "mprotect") options.engine = os::page_engine::way::mprotect;
-  auto made = software_space::create(p, options, with_all);
-  if (!made) return made.failure();
-  return std::unique_ptr<space>(std::move(*made));
+  return seen(software_space::create(p, options, with_all));
 }
 
 }  // namespace runtime

@@ -7,6 +7,7 @@
 #include <weft/space.h>
 
 #include "dsm/homes.h"
+#include "runtime/observed.h"
 
 namespace weft::runtime {
 
@@ -16,8 +17,13 @@ struct space_choice {
   bool one_host = true;
 };
 
-// Collective. The space becomes this process's until it is destroyed.
-result<std::unique_ptr<space>> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all);
+struct made_space {
+  std::unique_ptr<space> memory;
+  observed* seen = nullptr;  // the same
+};
+
+// Collective.
+result<made_space> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all);
 
 // The program uses `s` from now on; null: none.
 void use_space(space* s) noexcept;

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include <weft/port.h>
 
@@ -35,6 +36,9 @@ class locks {
   // False: not within the limit. A limit of zero may fail although nobody holds the lock.
   virtual result<bool> lock(object_number n, duration limit) = 0;
   virtual status unlock(object_number n) = 0;
+
+  // The locks that threads of this node hold, at some moment of the call.
+  virtual std::vector<object_number> held() = 0;
 };
 
 }  // namespace weft::sync

@@ -4,6 +4,7 @@
 
 #include <weft/thread_number.h>
 
+#include "base/activity.h"
 #include "dsm/own_handlers.h"
 #include "dsm/waiting.h"
 #include "sync/parcels.h"
@@ -43,6 +44,7 @@ void message_locks::want(object_number n, bool begin) {
 result<bool> message_locks::lock(object_number n, duration limit) {
   dsm::notices granted;
   if (!take(n, granted)) {
+    if (auto* a = port_.activity()) a->count(base::event::lock_waits);
     want(n, true);
     auto got = wait(n, limit, granted);
     want(n, false);
@@ -147,6 +149,14 @@ void message_locks::take_grant(const message& m) {
     l.here = false;
   }
   pass_on(m.words[0], std::move(next)).ignore();
+}
+
+std::vector<object_number> message_locks::held() {
+  std::scoped_lock guard(lock_);
+  std::vector<object_number> all;
+  for (const auto& [n, l] : locals_)
+    if (l.held) all.push_back(n);
+  return all;
 }
 
 status message_locks::unlock(object_number n) {

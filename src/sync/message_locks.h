@@ -24,6 +24,7 @@ class message_locks final : public locks {
 
   result<bool> lock(object_number n, duration limit) override;
   status unlock(object_number n) override;
+  std::vector<object_number> held() override;
 
  private:
   // Somebody who waits for the lock to come from here.

@@ -5,6 +5,7 @@
 
 #include <weft/thread_number.h>
 
+#include "base/activity.h"
 #include "dsm/waiting.h"
 
 namespace weft::sync {
@@ -75,6 +76,7 @@ result<bool> word_locks::lock(object_number n, duration limit) {
     const auto before = port_.swap(m, cards_[m].tails, offset, self);
     if (!before) return before.failure();
     if (*before != 0) {
+      if (auto* a = port_.activity()) a->count(base::event::lock_waits);
       if (auto named = write(*before, offsetof(place, next), self); !named) return named;
       // The holder ends this wait when it unlocks; its failure breaks the job.
       if (auto waited = dsm::wait_for(
@@ -103,6 +105,13 @@ result<bool> word_locks::try_for(object_number n, word self, duration limit) {
     if (dsm::broken(port_)) return status(errc::node_failed, dsm::job_broken);
     port_.wait([] { return false; }, pause).ignore();
   }
+}
+
+std::vector<object_number> word_locks::held() {
+  std::scoped_lock guard(lock_);
+  std::vector<object_number> all;
+  for (const auto& each : held_) all.push_back(each.first);
+  return all;
 }
 
 status word_locks::unlock(object_number n) {

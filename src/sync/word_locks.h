@@ -22,6 +22,7 @@ class word_locks final : public locks {
 
   result<bool> lock(object_number n, duration limit) override;
   status unlock(object_number n) override;
+  std::vector<object_number> held() override;
 
  private:
   // A place in a line: whether the lock has come, and who is next. In this node's part of `places_`.

@@ -42,6 +42,7 @@ the_fabric_of_one_host_on_several() { refused 2 "the fabric shm works inside one
 durations_that_are_none() {
   for duration in soon 0 -1s 5parsecs; do
     refused 2 "--timeout $duration is not a duration; write it like 500ms, 30s or 2m" run -n 2 --timeout "$duration" hostname
+    refused 2 "--dead-after $duration is not a duration; write it like" run -n 2 --dead-after "$duration" hostname
     refused 2 "--stall-after $duration is not a duration; write it like" run -n 2 --stall-after "$duration" hostname
   done
 }

@@ -90,6 +90,10 @@ std::vector<fuzz::input> fuzz::examples() {
       welcome,
       control::heartbeat{},
       control::give_up{1, "libfabric was not found"},
+      control::roll_call{7},
+      control::presence{1, 7, 99, 3, {{0, 1, 0x40, 2, 5'000'000, 3, "mutex", "prog+0x10"}, {}}, {0x40, 0x80}},
+      control::ask_roll_call{1},
+      control::document{0, "{}"},
   };
   std::vector<input> all;
   input conversation{3};

@@ -49,7 +49,11 @@ std::vector<message> one_of_each() {
           missing{0, 3, {1, 2}},
           w,
           heartbeat{0},
-          give_up{1, "no way"}};
+          give_up{1, "no way"},
+          roll_call{7},
+          presence{1, 7, 99, 3, {{0, 1, 0x40, 2, 5'000'000, 3, "mutex", "prog+0x10"}, {}}, {0x40, 0x80}},
+          ask_roll_call{1},
+          document{0, "{}"}};
 }
 
 base::byte_view without_length(const base::byte_buffer& frame) { return base::byte_view(frame).subspan(header_bytes); }

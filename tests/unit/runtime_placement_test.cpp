@@ -67,11 +67,12 @@ TEST(placement, what_a_shell_would_change_is_quoted) {
 }
 
 TEST(launch_options, nonsense_is_refused_in_one_sentence) {
-  EXPECT_TRUE(check_options({{"fabric", "udp"}, {"port", "20000"}, {"stall-after", "5s"}}, 4, 2));
+  EXPECT_TRUE(check_options({{"fabric", "udp"}, {"port", "20000"}, {"stall-after", "5s"}, {"dead-after", "3s"}}, 4, 2));
   EXPECT_TRUE(check_options({{"port", "65535"}}, 1, 1));
   EXPECT_FALSE(check_options({{"port", "65535"}}, 2, 1));
   EXPECT_FALSE(check_options({{"port", "0"}}, 1, 1));
   EXPECT_FALSE(check_options({{"stall-after", "soon"}}, 1, 1));
+  EXPECT_FALSE(check_options({{"dead-after", "never"}}, 1, 1));
   EXPECT_FALSE(check_options({{"fabric", ""}}, 1, 1));
   EXPECT_TRUE(check_options({{"fabric", "shm"}}, 4, 1));
   EXPECT_EQ(check_options({{"fabric", "shm"}}, 4, 2).sentence(),

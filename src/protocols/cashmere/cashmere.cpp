@@ -63,7 +63,7 @@ status cashmere::leave(node_id home, page_id p) {
 // Cashmere 2.2: a release writes through, then tells the sharers of every page that was written.
 status cashmere::release() {
   std::scoped_lock lock(gate_);
-  count(counter::releases);
+  const auto timed = working(counter::releases);
   std::vector<written_page> written;
   if (auto taken = take_first_copies(written); !taken) return taken;
   if (auto published = publish(written); !published) return published;
@@ -119,7 +119,7 @@ status cashmere::tell_sharers() {
 // Cashmere 2.2: an acquire drops the pages on this node's list of notices.
 status cashmere::acquire(bytes) {
   std::scoped_lock lock(gate_);
-  count(counter::acquires);
+  const auto timed = working(counter::acquires);
   std::vector<page_id> changed;
   std::array<word, 64> some;
   while (true) {

@@ -69,7 +69,7 @@ bool hlrc::shared_by_others(page_id p) {
 
 status hlrc::release() {
   std::scoped_lock lock(gate_);
-  count(counter::releases);
+  const auto timed = working(counter::releases);
   std::vector<page_id> copied;
   {
     std::scoped_lock guard(copies_lock_);
@@ -159,7 +159,7 @@ void hlrc::compact(node_id node) {
 
 status hlrc::acquire(bytes from_releasers) {
   std::scoped_lock gate_lock(gate_);
-  count(counter::acquires);
+  const auto timed = working(counter::acquires);
   std::vector<page_id> changed;
   base::reader in(from_releasers);
   while (in.left() != 0) {

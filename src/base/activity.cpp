@@ -1,0 +1,189 @@
+#include "base/activity.h"
+
+namespace weft::base {
+
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;  // see activity::row
+
+constexpr std::size_t index(phase p) { return static_cast<std::size_t>(p); }
+constexpr std::size_t index(event e) { return static_cast<std::size_t>(e); }
+
+// What a thread is doing while it waits. A page that is not here is the protocol's business, which times the fetch by itself.
+constexpr phase phase_of(wait_kind what) {
+  constexpr phase by_kind[wait_kinds] = {phase::compute, phase::lock,    phase::lock,    phase::lock,     phase::lock,
+                                         phase::barrier, phase::barrier, phase::barrier, phase::protocol, phase::barrier};
+  return by_kind[static_cast<std::size_t>(what)];
+}
+
+template <typename T>
+void raise(std::atomic<T>& of_this_thread, T amount) noexcept {
+  of_this_thread.store(of_this_thread.load(relaxed) + amount, relaxed);
+}
+
+}  // namespace
+
+activity::source activity::machine(bool timed) { return {nullptr, nullptr, nullptr, timed}; }
+
+activity::activity(const source& from, std::uint32_t peers)
+    : from_(from), rows_(std::make_unique<std::array<row, thread_slots>>()), traffic_(peers) {}
+
+// --- rows ------------------------------------------------------------------------------------------------------------------------
+
+// The row of the calling thread, or null. A slot that another thread had becomes this one's.
+activity::row* activity::own_row(bool make) noexcept {
+  const auto [slot, serial] = caller();
+  if (slot == shared_thread_slot) return nullptr;
+  row& r = (*rows_)[slot];
+  if (r.thread.load(relaxed) == serial) [[likely]] return &r;
+  if (!make) return nullptr;
+  r.number.store(made_.fetch_add(1, relaxed), relaxed);
+  r.announced.store(false, relaxed);
+  r.in.store(phase::compute, relaxed);
+  r.since.store(now(), relaxed);
+  store(r, {}, 0);
+  r.thread.store(serial, relaxed);
+  return &r;
+}
+
+void activity::shift(row& r, base::phase to, nanoseconds now) noexcept {
+  raise(r.spent[index(r.in.load(relaxed))], now - r.since.load(relaxed));
+  r.in.store(to, relaxed);
+  r.since.store(now, relaxed);
+}
+
+// Of a thread that waits for nothing, the other fields mean nothing.
+void activity::store(row& r, const wait_record& w, nanoseconds since) noexcept {
+  constexpr auto release = std::memory_order_release;  // pairs with the acquires in load: whoever sees a new field sees the odd turn
+  const auto turn = r.turns.load(relaxed);
+  r.turns.store(turn + 1, relaxed);
+  r.what.store(w.what, release);
+  if (w.what == wait_kind::nothing) return r.turns.store(turn + 2, release);
+  r.object.store(w.object, release);
+  r.address.store(w.address, release);
+  r.detail.store(w.detail, release);
+  r.caller.store(w.caller, release);
+  r.waiting_since.store(since, release);
+  r.turns.store(turn + 2, release);
+}
+
+void activity::load(const row& r, wait_record& into) noexcept {
+  constexpr auto acquire = std::memory_order_acquire;
+  while (true) {
+    const auto before = r.turns.load(acquire);
+    into.what = r.what.load(acquire);
+    into.object = r.object.load(acquire);
+    into.address = r.address.load(acquire);
+    into.detail = r.detail.load(acquire);
+    into.caller = r.caller.load(acquire);
+    into.since = r.waiting_since.load(acquire);
+    if (before % 2 == 0 && r.turns.load(relaxed) == before) return;
+  }
+}
+
+// --- the thread itself -----------------------------------------------------------------------------------------------------------
+
+void activity::begin(std::uint32_t number) noexcept {
+  row* r = own_row(true);
+  if (!r) return;
+  r->number.store(number, relaxed);
+  r->announced.store(true, relaxed);
+}
+
+void activity::end() noexcept {
+  row* r = own_row(false);
+  if (!r) return;
+  shift(*r, phase::away, now());
+  r->announced.store(false, relaxed);
+  r->thread.store(0, relaxed);
+}
+
+// Records are filled in place and never copied: it is on the way of every lock and barrier.
+wait_record activity::waits_for(const wait_record& next) noexcept {
+  wait_record before;
+  row* r = own_row(true);
+  if (!r) return before;
+  auto since = next.since;
+  if (from_.timed) {
+    const auto at = now();
+    shift(*r, phase_of(next.what), at);
+    if (since == 0) since = at;
+  } else if (since == 0 && next.what != wait_kind::nothing) {
+    since = now();
+  }
+  if (r->what.load(relaxed) != wait_kind::nothing) load(*r, before);
+  store(*r, next, since);
+  return before;
+}
+
+activity::place activity::enter(base::phase in) noexcept {
+  row* r = own_row(false);
+  if (!r) return {phase::away, now()};
+  const place before{r->in.load(relaxed), 0};
+  shift(*r, in, now());
+  return before;
+}
+
+void activity::leave(const place& before) noexcept {
+  row* r = own_row(false);
+  if (before.in == phase::away)
+    add(served_, static_cast<std::uint64_t>(now() - before.since));
+  else if (r)
+    shift(*r, before.in, now());
+}
+
+void activity::count(event e) noexcept {
+  const auto slot = caller().slot;
+  auto& c = (*rows_)[slot].counts[index(e)];
+  if (slot == shared_thread_slot)
+    add(c, 1);
+  else
+    raise(c, std::uint64_t{1});
+}
+
+// --- anybody ---------------------------------------------------------------------------------------------------------------------
+
+// A thread that never said that it began may have ended long ago: what it computed after its last wait is not known.
+activity::times activity::summed() const {
+  times t;
+  const auto at = now();
+  t.threads = made_.load(relaxed);
+  t.served = static_cast<nanoseconds>(served_.load(relaxed));
+  for (const row& r : *rows_) {
+    for (std::size_t p = 0; p < phases; ++p) t.spent[p] += r.spent[p].load(relaxed);
+    const auto in = r.in.load(relaxed);
+    if (in != phase::away && (in != phase::compute || r.announced.load(relaxed))) t.spent[index(in)] += at - r.since.load(relaxed);
+  }
+  t.spent[index(phase::away)] = 0;
+  return t;
+}
+
+std::uint64_t activity::sum(event e) const noexcept {
+  std::uint64_t total = 0;
+  for (const row& r : *rows_) total += r.counts[index(e)].load(relaxed);
+  return total;
+}
+
+std::vector<activity::bytes_moved> activity::traffic() const {
+  std::vector<bytes_moved> all;
+  for (const auto& p : traffic_) all.push_back({p.fetched.load(relaxed), p.changed.load(relaxed)});
+  return all;
+}
+
+std::vector<activity::thread_view> activity::threads() const {
+  std::vector<thread_view> all;
+  for (const row& r : *rows_) {
+    wait_record wait;
+    load(r, wait);
+    if (r.announced.load(relaxed) || wait.what != wait_kind::nothing) all.push_back({r.number.load(relaxed), wait});
+  }
+  return all;
+}
+
+std::uint64_t activity::progress() const noexcept {
+  std::uint64_t total = 0;
+  for (const row& r : *rows_) total += r.turns.load(relaxed);
+  return total;
+}
+
+}  // namespace weft::base

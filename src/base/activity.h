@@ -1,0 +1,159 @@
+// activity: what the threads of one node are doing. How their time divides into computing, fetching pages, locks, barriers, handlers
+// and the protocol (ViSMI, Figure 3), how often things happened, and what each thread waits for at the moment.
+//
+// A thread writes its own row and nobody else does; anybody may read all rows at any time. So the counts can be shown while the
+// program runs, and a node can be asked why it does not get on. Time is taken where a thread enters or leaves a phase, never while it
+// computes. Entering and leaving nest: what is inside is taken out of what is around it, so no moment is counted twice.
+//
+// Rows belong to application threads: a thread gets one when it begins, waits or faults for the first time. A handler that runs on
+// a thread without one (the communication thread) is counted apart. Threads beyond the 63rd have none: what they do is counted but
+// not timed.
+//
+// Where time and threads come from is the owner's choice, so that fibers on a virtual clock can be told apart as threads are.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <weft/wait_record.h>
+
+#include "base/clock.h"
+#include "base/thread_slot.h"
+
+namespace weft::base {
+
+enum class phase : std::uint8_t { away, compute, fetch, lock, barrier, handler, protocol };
+inline constexpr std::size_t phases = 7;
+
+enum class event : std::uint8_t { lock_acquires, lock_waits, value_waits, condition_waits };
+inline constexpr std::size_t events = 4;
+
+class activity {
+ public:
+  // Where time and threads come from. Null functions: the machine's own clock and threads.
+  struct source {
+    nanoseconds (*now)(void* context);
+    thread_identity (*thread)(void* context);
+    void* context;
+    bool timed;  // whether phases are timed; otherwise there is only what threads wait for, and counts
+  };
+  // The machine's threads and its clock: to the nanosecond if phases are timed, else to some milliseconds, which is cheaper.
+  static source machine(bool timed);
+
+  // Rows of `peers` nodes for the traffic.
+  explicit activity(const source& from, std::uint32_t peers);
+  activity(const activity&) = delete;
+  activity& operator=(const activity&) = delete;
+
+  // --- by the thread itself -----------------------------------------------------------------------------------------------------
+
+  // From here on, and until end(), the calling thread counts as one of the program's, with this number; else it does from its first
+  // wait to its last.
+  void begin(std::uint32_t number) noexcept;
+  void end() noexcept;
+
+  // The calling thread waits for `next` from now on, and is in the phase that goes with it; what it waited for before, for going back
+  // to it. A record without a time begins now.
+  wait_record waits_for(const wait_record& next) noexcept;
+
+  // The calling thread enters a phase, whatever it waits for; what it was in before, for going back to it.
+  struct place {
+    base::phase in = phase::away;
+    nanoseconds since = 0;  // on a thread without a row
+  };
+  place enter(base::phase in) noexcept;
+  void leave(const place& before) noexcept;
+
+  void count(event e) noexcept;
+
+  // Bytes of pages that came from a node, and of changes that went there.
+  void fetched(std::uint32_t from, std::uint64_t bytes) noexcept { add(traffic_[from].fetched, bytes); }
+  void changed(std::uint32_t at, std::uint64_t bytes) noexcept { add(traffic_[at].changed, bytes); }
+
+  // --- by anybody, at any time --------------------------------------------------------------------------------------------------
+
+  bool timed() const noexcept { return from_.timed; }
+  nanoseconds now() const {
+    if (from_.now) return from_.now(from_.context);
+    return from_.timed ? base::now() : about_now();
+  }
+
+  struct times {
+    std::uint32_t threads = 0;                // that have had a row
+    std::array<nanoseconds, phases> spent{};  // of all of them together
+    nanoseconds served = 0;                   // by handlers on threads that have no row
+  };
+  times summed() const;
+  std::uint64_t sum(event e) const noexcept;
+
+  struct bytes_moved {
+    std::uint64_t fetched = 0, changed = 0;
+  };
+  std::vector<bytes_moved> traffic() const;
+
+  struct thread_view {
+    std::uint32_t number;
+    wait_record wait;
+  };
+  std::vector<thread_view> threads() const;  // that are there now
+
+  // Changes whenever a thread has begun or ended to wait, and only then.
+  std::uint64_t progress() const noexcept;
+
+ private:
+  // Atomics that one thread writes: relaxed, because a number orders nothing; a reader gets what was true a moment ago. The wait is
+  // read whole because `turns` is odd while it changes.
+  struct alignas(64) row {
+    std::atomic<std::uint64_t> turns{0};
+    std::atomic<std::uint64_t> thread{0};  // serial number of the thread whose it is
+    std::atomic<std::uint32_t> number{0};
+    std::atomic<bool> announced{false};  // by begin()
+    std::atomic<base::phase> in{phase::away};
+    std::atomic<nanoseconds> since{0};  // when `in` began
+    std::array<std::atomic<nanoseconds>, phases> spent{};
+    std::atomic<wait_kind> what{wait_kind::nothing};
+    std::atomic<std::uint64_t> object{0}, detail{0};
+    std::atomic<const void*> address{nullptr}, caller{nullptr};
+    std::atomic<nanoseconds> waiting_since{0};
+    std::array<std::atomic<std::uint64_t>, events> counts{};
+  };
+  struct peer {
+    std::atomic<std::uint64_t> fetched{0}, changed{0};
+  };
+
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t amount) noexcept { to.fetch_add(amount, std::memory_order_relaxed); }
+  thread_identity caller() const { return from_.thread ? from_.thread(from_.context) : calling_thread(); }
+  row* own_row(bool make) noexcept;
+  static void shift(row& r, base::phase to, nanoseconds now) noexcept;
+  static void store(row& r, const wait_record& w, nanoseconds since) noexcept;
+  static void load(const row& r, wait_record& into) noexcept;
+
+  const source from_;
+  std::unique_ptr<std::array<row, thread_slots>> rows_;
+  std::vector<peer> traffic_;
+  std::atomic<std::uint32_t> made_{0};         // rows ever given to a thread
+  std::atomic<std::uint64_t> served_{0};       // see times::served
+};
+
+// A phase of the calling thread, for as long as it lives. Without an activity, or if that is not timed, it does nothing.
+class during {
+ public:
+  during(activity* a, base::phase in) noexcept : activity_(a && a->timed() ? a : nullptr) {
+    if (activity_) before_ = activity_->enter(in);
+  }
+  ~during() {
+    if (activity_) activity_->leave(before_);
+  }
+  during(const during&) = delete;
+  during& operator=(const during&) = delete;
+
+ private:
+  activity* const activity_;
+  activity::place before_;
+};
+
+}  // namespace weft::base

@@ -1,0 +1,52 @@
+// observed: what the runtime asks of a space for the statistics and the roll-call, and how the space notes what threads do.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "base/activity.h"
+#include "dsm/home_based.h"
+
+namespace weft::runtime {
+
+class observed {
+ public:
+  virtual const char* protocol() const noexcept = 0;
+  virtual const char* engine() const noexcept { return ""; }
+  virtual dsm::protocol_statistics statistics() const { return {}; }
+
+  // Barriers of all nodes that this node has come to, collective allocations and reductions included.
+  std::uint64_t barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
+
+  // What threads of this node hold, as wait_record::object says it; and who holds what a thread of this node waits for, where it can
+  // be seen from here.
+  virtual std::vector<std::uint64_t> held() { return {}; }
+  virtual std::optional<node_id> holder(const wait_record&) { return {}; }
+
+ protected:
+  explicit observed(base::activity* a) noexcept : activity_(a) {}
+  ~observed() = default;
+
+  wait_record note(const wait_record& w) { return activity_ ? activity_->waits_for(w) : wait_record{}; }
+  void note(base::event e) {
+    if (activity_) activity_->count(e);
+  }
+  void note_begin(std::uint32_t thread) {
+    if (activity_) activity_->begin(thread);
+  }
+  void note_end() {
+    if (activity_) activity_->end();
+  }
+  // One thread of a node is in a barrier at a time.
+  wait_record next_barrier(const void* caller) {
+    return {.what = wait_kind::barrier, .detail = barriers_.fetch_add(1, std::memory_order_relaxed) + 1, .caller = caller};
+  }
+
+  base::activity* const activity_;
+
+ private:
+  std::atomic<std::uint64_t> barriers_{0};  // relaxed: a number
+};
+
+}  // namespace weft::runtime
