@@ -15,12 +15,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include <weft/space.h>
 
 #include "dsm/homes.h"
+#include "dsm/waiting.h"
 
 namespace weft::dsm {
 
@@ -59,7 +59,7 @@ class heap {
   };
 
   heap(port& p, std::byte* base, page_id pages, homes* where, growth grown)
-      : port_(p), base_(base), pages_(pages), homes_(where), grown_(std::move(grown)) {}
+      : port_(p), base_(base), pages_(pages), homes_(where), grown_(std::move(grown)), lock_(p) {}
 
   static std::size_t class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t cls);
@@ -85,9 +85,8 @@ class heap {
   std::vector<queue> freed_;   // by node: blocks of its own that others have freed
   std::atomic<page_id> known_{0};  // pages below it are in use; relaxed, it only grows
 
-  // Guards all below. A std::mutex: no wait for the network happens under it except for the pages of new slabs, and handlers do not
-  // allocate.
-  std::mutex lock_;
+  // Guards all below. A gate, because its holder waits for the network when it needs new pages; handlers do not allocate.
+  gate lock_;
   std::array<std::vector<std::uint64_t>, classes> free_blocks_;  // offsets in the region
   std::map<page_id, slab> slabs_;                                // by first page
   std::map<page_id, std::size_t> large_;                         // in use: first page, pages

@@ -51,9 +51,9 @@ result<made_space> seen(result<std::unique_ptr<Space>> made) {
 result<made_space> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all) {
   const std::string protocol = !choice.protocol.empty() ? choice.protocol : choice.one_host ? "direct" : "hlrc";
   if (protocol == "direct") return seen(direct_space::create(p, with_all));
-  space_options options{protocol, os::page_engine::way::best};
-  if (choice.engine == "uffd") options.engine = os::page_engine::way::uffd;
-  if (choice.engine == "mprotect") options.engine = os::page_engine::way::mprotect;
+  space_options options{protocol};
+  if (choice.engine == "uffd") options.engine = engine_of_kernel(os::page_engine::way::uffd);
+  if (choice.engine == "mprotect") options.engine = engine_of_kernel(os::page_engine::way::mprotect);
   return seen(software_space::create(p, options, with_all));
 }
 
