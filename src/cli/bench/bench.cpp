@@ -2,15 +2,12 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/text.h"
 #include "cli/bench/bench_command.h"
-#include "cli/bench/cores.h"
 #include "cli/bench/fabric_jobs.h"
 #include "cli/bench/peers.h"
 #include "cli/bench/plots.h"
 #include "cli/bench/report.h"
 #include "cli/commands.h"
-#include "cli/progress_bar.h"
 
 namespace weft::cli {
 namespace {
@@ -24,25 +21,24 @@ struct fabric_request : bench_request {
   std::string provider = "tcp;ofi_rxm";
 };
 
-// Collects measurements and shows progress; a failure is remembered and the rest goes on.
+// All of a run, fabric by fabric, into a report.
 class session {
  public:
-  session(const fabric_request& r, std::vector<std::string> fabrics)
+  session(const fabric_request& r, std::vector<std::string> fabrics, report& into)
       : request_(r),
         how_(settings_of(r)),
         fabrics_(std::move(fabrics)),
         peers_(r.quick ? std::vector<peer>() : known_peers()),
-        bar_(total()) {}
+        report_(into),
+        all_(into, total()) {}
 
-  void run() {
+  // Whether everything could be measured.
+  bool run() {
     for (const auto& f : fabrics_) measure_fabric(f);
     if (measures("udp")) measure_goodput();
     for (const auto& p : peers_) measure_peer(p);
-    bar_.clear();
+    return all_.complete();
   }
-
-  report result(const std::string& command);
-  bool complete() const { return failures_ == 0; }
 
  private:
   bool measures(const std::string& fabric) const { return std::find(fabrics_.begin(), fabrics_.end(), fabric) != fabrics_.end(); }
@@ -59,17 +55,10 @@ class session {
     return all;
   }
 
-  void take(const weft::result<measurements>& m) {
-    if (m) return found_.add_all(*m);
-    bar_.clear();
-    complain(m.sentence());
-    notes_.push_back(m.sentence());
-    ++failures_;
-  }
-
   void measure_fabric(const std::string& f) {
-    take(measure_in_job({f, provider_of(f), "", suite::everything, how_},
-                        [&](const std::string& what) { bar_.advance(1, what); }));
+    report_.fabrics.push_back({f, f == "ofi" ? "weft ofi, " + request_.provider : "weft " + f});
+    all_.take(measure_in_job({f, provider_of(f), "", suite::everything, how_},
+                             [&](const std::string& what) { all_.advance(1, what); }));
   }
 
   // Jobs with and without loss take turns, each a share of the samples.
@@ -82,52 +71,38 @@ class session {
       part.repeat = how_.repeat * (i + 1) / rounds - how_.repeat * i / rounds;
       for (const bool loss : {false, true}) {
         auto m = measure_in_job({"udp", "", loss ? lossy : "", suite::goodput, part},
-                                [&](const std::string&) { bar_.advance(1, loss ? "udp with 5% loss" : "udp without loss"); });
+                                [&](const std::string&) { all_.advance(1, loss ? "udp with 5% loss" : "udp without loss"); });
         if (!m) {
-          take(m);
+          all_.take(m);
           return;
         }
         measurements renamed;
         for (const auto& [size, each] : *m->find("udp", "goodput"))
           for (const double sample : each.samples)
             renamed.add(loss ? "udp_lossy" : "udp_clean", "goodput", size, each.unit, sample);
-        take(renamed);
+        all_.take(renamed);
       }
     }
   }
 
   void measure_peer(const peer& p) {
     if (!p.missing.empty()) {
-      notes_.push_back(p.title + ": " + p.missing);
+      all_.note(p.title + ": " + p.missing);
       return;
     }
-    bar_.advance(0, p.title);
-    take(p.measure(how_));
-    bar_.advance(peer_weight(p), p.title);
+    all_.advance(0, p.title);
+    all_.take(p.measure(how_));
+    all_.advance(peer_weight(p), p.title);
+    if (report_.found.has(p.owner)) report_.peers.push_back({p.owner, p.title});
   }
 
   const fabric_request request_;
   const settings how_;
   const std::vector<std::string> fabrics_;
   const std::vector<peer> peers_;
-  progress_bar bar_;
-  measurements found_;
-  std::vector<std::string> notes_;
-  unsigned failures_ = 0;
+  report& report_;
+  collector all_;
 };
-
-report session::result(const std::string& command) {
-  report r;
-  r.machine = this_machine();
-  r.command = command;
-  r.pinning = describe_pinning(two_cores());
-  for (const auto& f : fabrics_) r.fabrics.push_back({f, f == "ofi" ? "weft ofi, " + request_.provider : "weft " + f});
-  for (const auto& p : peers_)
-    if (found_.has(p.owner)) r.peers.push_back({p.owner, p.title});
-  r.notes = notes_;
-  r.found = found_;
-  return r;
-}
 
 void print(const report& r) {
   print_heading(r);
@@ -135,23 +110,16 @@ void print(const report& r) {
   for (const auto& note : r.notes) std::printf("%s\n", note.c_str());
 }
 
-std::string command_line(const fabric_request& r) {
-  std::string text = "weft bench fabric --fabric " + r.fabrics;
-  if (r.fabrics.find("ofi") != std::string::npos) text += " --provider '" + r.provider + "'";
-  if (r.quick) text += " --quick";
-  return text + base::format(" --repeat %u", settings_of(r).repeat);
-}
-
 int bench_fabric(const fabric_request& r) {
   std::vector<std::string> fabrics;
   if (!prepare(r, fabrics)) return status_usage;
-  session s(r, fabrics);
-  s.run();
-  const auto all = s.result(command_line(r));
+  auto all = new_report("fabric", r, fabric_requirements());
+  if (r.fabrics.find("ofi") != std::string::npos) all.command += " --provider '" + r.provider + "'";
+  const bool complete = session(r, fabrics, all).run();
   print(all);
   write_results(r, all);
   if (!r.plots.empty()) write_plots(all, r.plots);
-  return s.complete() ? 0 : status_failed;
+  return complete ? 0 : status_failed;
 }
 
 }  // namespace
