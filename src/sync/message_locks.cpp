@@ -155,7 +155,7 @@ std::vector<object_number> message_locks::held() {
   std::scoped_lock guard(lock_);
   std::vector<object_number> all;
   for (const auto& [n, l] : locals_)
-    if (l.held) all.push_back(n);
+    if (l.holder != 0) all.push_back(n);
   return all;
 }
 
