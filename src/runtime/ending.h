@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include <weft/status.h>
+
 namespace weft::runtime {
 
 // One sentence, not a stack of them: the launcher says it, once and for all nodes, or this node for itself.
-[[noreturn]] void end_with(const std::string& sentence) noexcept;
+[[noreturn]] void end_with(errc why, const std::string& sentence) noexcept;
 
 }  // namespace weft::runtime

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <thread>
 
 #include <unistd.h>
 
@@ -34,7 +36,7 @@ std::atomic<runtime::bootstrap*> joined{nullptr};  // the job's, while there is 
       std::rethrow_exception(current);
     } catch (const error& e) {
       std::fflush(nullptr);
-      runtime::end_with(e.what());
+      runtime::end_with(e.code(), e.what());
     } catch (...) {
     }
   }
@@ -44,7 +46,9 @@ std::atomic<runtime::bootstrap*> joined{nullptr};  // the job's, while there is 
 
 }  // namespace
 
-void runtime::end_with(const std::string& sentence) noexcept {
+// When another node has failed, the launcher is about to say which and how, and to end this one: its word comes first.
+void runtime::end_with(errc why, const std::string& sentence) noexcept {
+  if (why == errc::node_failed) std::this_thread::sleep_for(std::chrono::seconds(1));
   auto* boot = joined.load();
   if (!boot || !boot->give_up(sentence)) std::fprintf(stderr, "weft: %s\n", sentence.c_str());
   ::_exit(failed_status);

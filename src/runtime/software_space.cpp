@@ -82,8 +82,8 @@ bool software_space::have(dsm::page_id p, bool write) {
   const status done = !used ? used.failure() : write ? protocol_->write_fault(p) : protocol_->read_fault(p);
   if (done) [[likely]]
     return true;
-  end_with(base::format("page %p could not be had: %s", static_cast<void*>(region_base + std::size_t{p} * dsm::page_bytes),
-                        done.sentence().c_str()));
+  end_with(done.code(), base::format("page %p could not be had: %s",
+                                     static_cast<void*>(region_base + std::size_t{p} * dsm::page_bytes), done.sentence().c_str()));
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------------------
