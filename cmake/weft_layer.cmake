@@ -1,9 +1,10 @@
-# weft_layer(name FOLDER folder BELOW ... LIBRARIES ...)
+# weft_layer(name FOLDER folder BELOW ... LIBRARIES ... [APART])
 #
 # One folder of src/ is one layer and one target. BELOW names the layers it may use; nothing else is on its link line, so a
-# unit test that links one layer fails to link when that layer reaches upward. The include direction is checked by the lint test.
+# unit test that links one layer fails to link when that layer reaches upward. The include direction is checked by the lint test. A layer
+# that is APART is no part of the library that programs link.
 function(weft_layer name)
-  cmake_parse_arguments(L "" "FOLDER" "BELOW;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(L "APART" "FOLDER" "BELOW;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${L_FOLDER}/*.cpp)
   if(NOT sources)  # a layer that is headers only
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp "")
@@ -16,5 +17,7 @@ function(weft_layer name)
   foreach(layer IN LISTS L_BELOW)
     target_link_libraries(weft_${name} PUBLIC weft_${layer})
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY WEFT_LAYERS weft_${name})
+  if(NOT L_APART)
+    set_property(GLOBAL APPEND PROPERTY WEFT_LAYERS weft_${name})
+  endif()
 endfunction()
