@@ -244,6 +244,9 @@ class port {
   // Does what there is to do, without waiting; whether there was anything.
   virtual bool poll() = 0;
 
+  // The time by which waits are limited. It only grows.
+  virtual duration now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
+
   // Has the waits of `node` look at their conditions again: goes after stores through mapped().
   virtual status nudge(node_id node) = 0;
 

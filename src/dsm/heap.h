@@ -13,12 +13,12 @@
 #include <array>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include <weft/space.h>
 
 #include "dsm/homes.h"
+#include "dsm/waiting.h"
 
 namespace weft::dsm {
 
@@ -45,7 +45,7 @@ class heap {
     std::vector<bool> used;  // by block
   };
 
-  heap(port& p, std::byte* base, page_id pages, homes* where) : port_(p), base_(base), pages_(pages), homes_(where) {}
+  heap(port& p, std::byte* base, page_id pages, homes* where) : port_(p), base_(base), pages_(pages), homes_(where), lock_(p) {}
 
   static std::size_t class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t cls);
@@ -68,9 +68,8 @@ class heap {
   std::vector<window> words_;  // by node
   std::vector<queue> freed_;   // by node: blocks of its own that others have freed
 
-  // Guards all below. A std::mutex: no wait for the network happens under it except for the pages of new slabs, and handlers do not
-  // allocate.
-  std::mutex lock_;
+  // Guards all below. A gate, because its holder waits for the network when it needs new pages; handlers do not allocate.
+  gate lock_;
   std::array<std::vector<std::uint64_t>, classes> free_blocks_;  // offsets in the region
   std::map<page_id, slab> slabs_;                                // by first page
   std::map<page_id, std::size_t> large_;                         // in use: first page, pages

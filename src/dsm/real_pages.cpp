@@ -16,8 +16,7 @@ os::page_range range_of(extent e) {
 
 }  // namespace
 
-result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id count, os::page_engine::fault_handler& handler,
-                                                       os::page_engine::way how) {
+result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id count, const engine_maker& make_engine) {
   const std::size_t size = std::size_t{count} * page_bytes;
   std::unique_ptr<real_pages> p(new real_pages);
   p->count_ = count;
@@ -35,7 +34,7 @@ result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id 
     if (!made) return made.failure();
     *s = std::move(*made);
   }
-  auto engine = os::page_engine::create(base, size, p->file_.get(), handler, how);
+  auto engine = make_engine(base, size, p->file_.get());
   if (!engine) return engine.failure();
   p->engine_ = std::move(*engine);
   return p;

@@ -1,6 +1,7 @@
 // pages on real memory: frames in a memory file, a page engine for the application's view of them, twins to compare with.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "dsm/page_set.h"
@@ -11,11 +12,13 @@
 
 namespace weft::dsm {
 
+// Makes the engine of a view at `base` of `size` bytes of a file.
+using engine_maker = std::function<result<std::unique_ptr<os::page_engine>>(std::byte* base, std::size_t size, int file)>;
+
 class real_pages final : public pages {
  public:
-  // The view at `base`. Faults go to the handler.
-  static result<std::unique_ptr<real_pages>> create(std::byte* base, page_id count, os::page_engine::fault_handler& handler,
-                                                    os::page_engine::way how);
+  // The view at `base`.
+  static result<std::unique_ptr<real_pages>> create(std::byte* base, page_id count, const engine_maker& make_engine);
 
   page_id count() const noexcept override { return count_; }
   memory frames() const noexcept override { return {system_.base(), system_.size(), file_.get(), 0}; }

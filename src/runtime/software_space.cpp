@@ -32,6 +32,12 @@ status take(std::unique_ptr<T>& into, result<std::unique_ptr<U>> made) {
 
 }  // namespace
 
+engine_source engine_of_kernel(os::page_engine::way how) {
+  return [how](std::byte* base, std::size_t size, int file, os::page_engine::fault_handler& handler) {
+    return os::page_engine::create(base, size, file, handler, how);
+  };
+}
+
 result<std::unique_ptr<software_space>> software_space::create(port& p, const space_options& options,
                                                                const dsm::exchange& with_all) {
   std::unique_ptr<software_space> s(new software_space(p));
@@ -40,8 +46,9 @@ result<std::unique_ptr<software_space>> software_space::create(port& p, const sp
 }
 
 status software_space::build(const space_options& options, const dsm::exchange& with_all) {
-  if (auto s = take(pages_, dsm::real_pages::create(region_base, region_pages, *this, options.engine)); !s) return s;
-  if (auto s = take(table_, dsm::page_table::create(region_pages, port_)); !s) return s;
+  const auto engine = [&](std::byte* base, std::size_t size, int file) { return options.engine(base, size, file, *this); };
+  if (auto s = take(pages_, dsm::real_pages::create(region_base, options.pages, engine)); !s) return s;
+  if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
   if (auto s = take(homes_, dsm::homes::create(port_, *pages_, with_all)); !s) return s;
   if (options.protocol == "cashmere") {
     if (auto s = take(protocol_, protocols::cashmere::create(port_, *pages_, *table_, *homes_, with_all)); !s) return s;
@@ -58,7 +65,7 @@ status software_space::build(const space_options& options, const dsm::exchange& 
     if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, with_all)); !s) return s;
   }
   if (auto s = take(words_, sync::words::create(port_, *locks_, with_all)); !s) return s;
-  return take(heap_, dsm::heap::create(port_, region_base, region_pages, homes_.get(), with_all));
+  return take(heap_, dsm::heap::create(port_, region_base, options.pages, homes_.get(), with_all));
 }
 
 // In the signal. A page that cannot be had ends the program: there is nobody to give an error to.

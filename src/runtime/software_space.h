@@ -1,6 +1,7 @@
 // Shared memory kept coherent in software: real pages, a protocol, and synchronisation that carries its notices.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,15 +10,22 @@
 #include "dsm/heap.h"
 #include "dsm/home_based.h"
 #include "dsm/real_pages.h"
+#include "runtime/region.h"
 #include "sync/barriers.h"
 #include "sync/locks.h"
 #include "sync/words.h"
 
 namespace weft::runtime {
 
+// Makes a node's page engine, whose faults go to the handler.
+using engine_source =
+    std::function<result<std::unique_ptr<os::page_engine>>(std::byte* base, std::size_t size, int file, os::page_engine::fault_handler&)>;
+engine_source engine_of_kernel(os::page_engine::way how);
+
 struct space_options {
   std::string protocol;  // "cashmere", "hlrc"
-  os::page_engine::way engine = os::page_engine::way::best;
+  engine_source engine = engine_of_kernel(os::page_engine::way::best);
+  dsm::page_id pages = region_pages;
 };
 
 class software_space final : public space, private os::page_engine::fault_handler {

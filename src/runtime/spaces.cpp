@@ -40,9 +40,9 @@ result<std::unique_ptr<space>> make_space(port& p, const space_choice& choice, c
     if (!made) return made.failure();
     return std::unique_ptr<space>(std::move(*made));
   }
-  space_options options{protocol, os::page_engine::way::best};
-  if (choice.engine == "uffd") options.engine = os::page_engine::way::uffd;
-  if (choice.engine == "mprotect") options.engine = os::page_engine::way::mprotect;
+  space_options options{protocol};
+  if (choice.engine == "uffd") options.engine = engine_of_kernel(os::page_engine::way::uffd);
+  if (choice.engine == "mprotect") options.engine = engine_of_kernel(os::page_engine::way::mprotect);
   auto made = software_space::create(p, options, with_all);
   if (!made) return made.failure();
   return std::unique_ptr<space>(std::move(*made));

@@ -60,13 +60,13 @@ result<bool> message_locks::wait(object_number n, duration limit, dsm::notices& 
     const local& l = find(n);
     return away = !l.here && !l.asked;
   };
-  const auto until = std::chrono::steady_clock::now() + std::min(limit, duration(std::chrono::hours(24 * 365)));
+  const auto until = port_.now() + std::min(limit, duration(std::chrono::hours(24 * 365)));
   while (!taken) {
     if (auto asked = ask(n); !asked) return asked;
     if (limit == duration::max()) {
       if (auto waited = dsm::wait_for(port_, news, "waiting for a lock"); !waited) return waited;
     } else {
-      const auto left = std::max<duration>(until - std::chrono::steady_clock::now(), std::chrono::milliseconds(1));
+      const auto left = std::max<duration>(until - port_.now(), std::chrono::milliseconds(1));
       if (!port_.wait(news, left)) return taken;
     }
   }

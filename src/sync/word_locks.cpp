@@ -92,12 +92,12 @@ result<bool> word_locks::lock(object_number n, duration limit) {
 // Who may give up does not stand in line: it takes the lock when there is no line.
 result<bool> word_locks::try_for(object_number n, word self, duration limit) {
   const node_id m = manager_of(n);
-  const auto until = std::chrono::steady_clock::now() + limit;
+  const auto until = port_.now() + limit;
   for (auto pause = std::chrono::microseconds(1);; pause = std::min(pause * 2, std::chrono::microseconds(1000))) {
     const auto before = port_.compare_swap(m, cards_[m].tails, std::uint64_t{index_of(n)} * sizeof(word), 0, self);
     if (!before) return before.failure();
     if (*before == 0) return true;
-    if (limit == duration::zero() || std::chrono::steady_clock::now() >= until) return false;
+    if (limit == duration::zero() || port_.now() >= until) return false;
     if (dsm::broken(port_)) return status(errc::node_failed, dsm::job_broken);
     port_.wait([] { return false; }, pause).ignore();
   }
