@@ -1,9 +1,18 @@
-// dst: the reliability protocol under a seed that decides every size, delay, loss and misfortune.
+// dst: deterministic tests, in which a seed decides every size, delay, loss, misfortune and turn.
+//
+// The reliability protocol:
 //
 //   dst --seeds 1..2000             runs them all; says which failed and how
 //   dst --seed 17 [--verbose]       runs one; prints the hash of everything that happened
 //   dst --plant NAME --must-fail    plants a bug in the surroundings (see plant.h); succeeds when some seed notices it
 //   dst --goodput                   checks what 5% random loss each way leaves of the bandwidth
+//
+// Shared memory: random race-free programs on simulated nodes (coherence/). NAME is a protocol, or "all".
+//
+//   dst --protocol NAME --seeds 1..2000           runs them all; makes those that fail small, and says how to repeat them
+//   dst --protocol NAME --seed 17 [--trace]       runs one; prints the hash of the schedule; with what every thread does
+//       [--plain] [--schedule N] [--keep UNITS]   as a failure's report says
+//   dst --protocol NAME --seeds A..B --must-fail  succeeds when some seed fails
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +20,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "dst/coherence/command.h"
 #include "dst/goodput.h"
 #include "dst/world.h"
 
@@ -68,6 +78,7 @@ int check_goodput() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (dst::asks_for_coherence(argc, argv)) return dst::coherence_command(argc, argv);
   arguments a;
   if (!parse(argc, argv, a)) return usage();
   if (a.goodput) return check_goodput();

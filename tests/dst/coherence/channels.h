@@ -1,0 +1,33 @@
+// Channels that lose nothing: parcels wait in each until the scheduler has it deliver the first.
+#pragma once
+
+#include "dst/coherence/sim_port.h"
+
+namespace dst {
+
+class channels final : public transport {
+ public:
+  explicit channels(sim_network& in);
+  bool push(node_id from, node_id to, weft::lane l, parcel&& p) override;
+  void refresh(node_id node) override;
+
+ private:
+  struct channel {
+    node_id from, to;
+    weft::lane lane;
+    actor delivers;
+    std::deque<parcel> parcels;
+  };
+
+  channel& at(node_id from, node_id to, weft::lane l) {
+    return channels_[(std::size_t{from} * nodes_ + to) * weft::lanes + static_cast<std::size_t>(l)];
+  }
+  bool for_interface(const parcel& p) const;
+  void deliver(channel& c);
+
+  sim_network& network_;
+  const node_id nodes_;
+  std::vector<channel> channels_;
+};
+
+}  // namespace dst

@@ -1,0 +1,103 @@
+// Simulated nodes with weft's own shared memory on each: the production space, protocol, locks, barriers and message port; only the
+// page engine and the network's transport are simulated.
+//
+// After a failure the threads are left where they are, and everything with them: whoever goes on afterwards should be another process.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dst/coherence/scheduler.h"
+#include "dst/coherence/sim_engine.h"
+#include "dst/coherence/sim_port.h"
+#include "runtime/software_space.h"
+
+namespace dst {
+
+// The protocols under test: adding one is adding its name.
+inline constexpr const char* protocols[] = {"hlrc", "cashmere"};
+
+struct cluster_options {
+  std::string protocol;
+  node_id nodes = 2;
+  network_style network = network_style::messages;
+  std::size_t room = 64;  // messages in a channel
+  bool records_writes = false;
+  double forgets = 0;
+  weft::dsm::page_id pages = 64;
+  std::uint64_t seed = 1;
+
+  std::string text() const;
+};
+
+class cluster {
+ public:
+  class node {
+   public:
+    node_id id() const noexcept { return id_; }
+    weft::runtime::software_space& space() { return *space_; }
+
+    // Accesses of the program. They may be cut where pages end, and others may go on between the pieces; `piece` gets every piece as
+    // it is in memory at that moment.
+    using piece = std::function<void(std::byte* here, std::size_t at, std::size_t size)>;
+    void access(const std::byte* address, std::size_t size, bool write, const piece& visit);
+
+    // The bytes of a page as the program would find them now, or null if they are not there.
+    const std::byte* look(weft::dsm::page_id p) const { return engine_->look(p); }
+
+   private:
+    friend class cluster;
+    node_id id_ = 0;
+    scheduler* time_ = nullptr;
+    sim_engine* engine_ = nullptr;  // the space's
+    std::unique_ptr<weft::runtime::software_space> space_;
+    std::size_t exchanges_ = 0;
+  };
+
+  cluster(const cluster_options& o, chooser& by);
+  ~cluster();
+
+  // Runs `main` on one thread of every node, once the shared memory is there; returns when all threads have ended, or at the first
+  // failure.
+  void run(const std::function<void(node&)>& main);
+
+  // Another thread of a node.
+  void start(node& on, std::string name, std::function<void()> body);
+
+  scheduler& time() { return state_->time; }
+  node& at(node_id n) { return *state_->nodes[n]; }
+
+  // An object of synchronisation, the same on all nodes.
+  weft::sync_object& object(std::size_t number);
+
+  // All of `expected` threads meet here, outside of the shared memory; the last one does something first.
+  struct meeting {
+    std::size_t arrived = 0, generation = 0;
+  };
+  void meet(meeting& where, std::size_t expected, const char* what, const std::function<void()>& last = nullptr);
+
+ private:
+  struct exchange_round {
+    std::vector<std::vector<std::byte>> from;
+    std::size_t arrived = 0;
+  };
+  struct state {
+    state(const cluster_options& o, chooser& by);
+    cluster_options options;
+    scheduler time;
+    sim_network network;
+    std::vector<std::unique_ptr<node>> nodes;
+    std::vector<std::unique_ptr<exchange_round>> exchanges;
+    std::vector<std::unique_ptr<weft::sync_object>> objects;
+  };
+
+  void build(node& n);
+  std::vector<std::vector<std::byte>> exchange(node& n, weft::bytes mine);
+  std::function<void()> guarded(std::function<void()> body);
+
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace dst
