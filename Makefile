@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug asan tsan demo test soak install clean
+.PHONY: help setup build debug asan tsan demo test soak mutants install clean
 
 help:
 	@echo 'make demo     install what is missing, build, and run a job of four nodes on this machine'
@@ -10,6 +10,7 @@ help:
 	@echo 'make build    the release build: build/bin/weft'
 	@echo 'make debug    build/debug;  make asan: build/asan;  make tsan: build/tsan'
 	@echo 'make soak     the deterministic tests for SOAK_MINUTES (60) minutes on all cores'
+	@echo 'make mutants  plant every mistake of tests/mutants/bank, and see that the deterministic tests find it'
 	@echo 'make install  into PREFIX (/usr/local)'
 
 setup:
@@ -33,6 +34,9 @@ test: build asan tsan
 
 soak: build
 	@scripts/soak $${SOAK_MINUTES:-60}
+
+mutants: build
+	@tests/mutants/run . build
 
 install: build
 	cmake --install build --prefix $${PREFIX:-/usr/local}

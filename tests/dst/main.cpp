@@ -13,6 +13,9 @@
 //   dst --protocol NAME --seed 17 [--trace]       runs one; prints the hash of the schedule; with what every thread does
 //       [--plain] [--schedule N] [--keep UNITS]   as a failure's report says
 //   dst --protocol NAME --seeds A..B --must-fail  succeeds when some seed fails
+//   dst --protocol NAME --litmus                  the litmus tests of tests/litmus
+//   dst --protocol NAME --systematic              small programs under all schedules with few departures from the plain one
+//       [--departures N]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -44,7 +44,7 @@ std::optional<apart::failure> apart::run(unsigned seconds, const std::function<v
   int status = 0;
   if (child < 0 || ::waitpid(child, &status, 0) != child) r.failed("no child process");
   if (!r.failed_ && WIFSIGNALED(status))
-    r.failed(WTERMSIG(status) == SIGALRM ? "it hangs" : weft::base::format("ended by signal %d (%s)", WTERMSIG(status), ::strsignal(WTERMSIG(status))));
+    r.failed(WTERMSIG(status) == SIGALRM ? "it hangs" : std::string("ended by signal: ") + ::strsignal(WTERMSIG(status)));
   if (!r.failed_ && WEXITSTATUS(status) != 0) r.failed(weft::base::format("ended with status %d", WEXITSTATUS(status)));
   std::optional<failure> result;
   if (r.failed_) result = failure{r.number_, r.text_};

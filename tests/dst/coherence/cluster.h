@@ -16,8 +16,20 @@
 
 namespace dst {
 
-// The protocols under test: adding one is adding its name.
-inline constexpr const char* protocols[] = {"hlrc", "cashmere"};
+// The protocols under test: adding one is adding a line.
+struct protocol_under_test {
+  const char* name;
+  bool tells_holders_only;  // whether write notices go to nodes with copies alone
+};
+inline constexpr protocol_under_test protocols[] = {
+    {"hlrc", false},
+    {"cashmere", true},
+};
+inline bool tells_holders_only(const std::string& protocol) {
+  for (const auto& p : protocols)
+    if (protocol == p.name) return p.tells_holders_only;
+  return false;
+}
 
 struct cluster_options {
   std::string protocol;

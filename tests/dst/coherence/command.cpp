@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "dst/coherence/apart.h"
+#include "dst/coherence/litmus.h"
 #include "dst/coherence/shrink.h"
+#include "dst/coherence/systematic.h"
 
 namespace dst {
 
@@ -18,14 +20,14 @@ constexpr unsigned longest_seed = 30;  // seconds, also under a sanitizer
 struct arguments {
   test_case one;
   std::vector<std::string> which;  // protocols
-  std::uint64_t first = 1, last = 100;
-  bool single = false, trace = false, must_fail = false, shrink = true;
+  std::uint64_t first = 1, last = 100, departures = 1;
+  bool single = false, trace = false, must_fail = false, shrink = true, litmus = false, systematic = false;
 };
 
 int usage() {
   std::fprintf(stderr,
-               "usage: dst --protocol NAME|all [--seed N [--trace] [--plain] [--schedule N] [--keep UNITS] | --seeds A..B] [--must-fail] "
-               "[--no-shrink]\n");
+               "usage: dst --protocol NAME|all [--seed N [--trace] [--plain] [--schedule N] [--keep UNITS] | --seeds A..B | --litmus | "
+               "--systematic [--departures N]] [--must-fail] [--no-shrink]\n");
   return 2;
 }
 
@@ -50,8 +52,8 @@ bool parse_units(std::string_view value, std::vector<std::uint32_t>& into) {
 }
 
 bool parse_protocol(std::string_view value, arguments& into) {
-  for (const char* p : protocols)
-    if (value == "all" || value == p) into.which.push_back(p);
+  for (const auto& p : protocols)
+    if (value == "all" || value == p.name) into.which.push_back(p.name);
   return !into.which.empty();
 }
 
@@ -62,6 +64,8 @@ bool parse(int argc, char** argv, arguments& into) {
     else if (name == "--plain") into.one.plain = true;
     else if (name == "--must-fail") into.must_fail = true;
     else if (name == "--no-shrink") into.shrink = false;
+    else if (name == "--litmus") into.litmus = true;
+    else if (name == "--systematic") into.systematic = true;
     else if (i + 1 == argc) return false;
     else if (const std::string_view value = argv[++i]; name == "--protocol") {
       if (!parse_protocol(value, into)) return false;
@@ -69,10 +73,11 @@ bool parse(int argc, char** argv, arguments& into) {
       if (!parse_seeds(value, into)) return false;
     } else if (name == "--keep") {
       if (!parse_units(value, into.one.kept)) return false;
-    } else if (name == "--seed" || name == "--schedule") {
+    } else if (name == "--seed" || name == "--schedule" || name == "--departures") {
       const auto number = weft::base::parse_number(value);
       if (!number) return false;
       if (name == "--schedule") into.one.schedule = *number;
+      else if (name == "--departures") into.departures = *number;
       else into.one.seed = *number, into.single = true;
     } else return false;
   }
@@ -134,6 +139,16 @@ int run_many(const arguments& a) {
   return (failures == 0) == !a.must_fail ? 0 : 1;
 }
 
+int run_each(const arguments& a) {
+  for (const auto& protocol : a.which) {
+    const auto wrong = a.litmus ? run_litmus(protocol) : run_systematically(protocol, a.departures);
+    if (!wrong) continue;
+    std::printf("%s\n", wrong->c_str());
+    return 1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool asks_for_coherence(int argc, char** argv) {
@@ -145,6 +160,7 @@ bool asks_for_coherence(int argc, char** argv) {
 int coherence_command(int argc, char** argv) {
   arguments a;
   if (!parse(argc, argv, a)) return usage();
+  if (a.litmus || a.systematic) return run_each(a);
   return a.single ? run_one(a) : run_many(a);
 }
 

@@ -62,13 +62,14 @@ class maker {
       where.node = static_cast<node_id>(random_.below(p_.nodes));
       p_.arrays.push_back({bytes, where});
       std::uint32_t at = random_.chance(0.5) ? 0 : static_cast<std::uint32_t>(random_.below(bytes));
+      const double next_page = random_.chance(0.4) ? 0.5 : 0.1;
       for (auto left = 2 + random_.below(10); left != 0; --left) {
         const auto size = sizes[random_.below(std::size(sizes))];
         if (at + size > bytes) break;
         p_.cells.push_back({a, at, size});
         at += size;
         const double gap = random_.unit();
-        if (gap > 0.9) at = (at / 4096 + 1) * 4096 - static_cast<std::uint32_t>(random_.below(5));  // over a page's end, perhaps
+        if (gap < next_page) at = std::max(at, (at / 4096 + 1) * 4096 - static_cast<std::uint32_t>(random_.below(5)));  // perhaps over its end
         else if (gap > 0.75) at += static_cast<std::uint32_t>(random_.below(300));
         else if (gap > 0.6) at += static_cast<std::uint32_t>(random_.below(9));
       }
@@ -87,6 +88,11 @@ class maker {
 
   void begin_phase(bool initialising) {
     for (auto& k : known_) k.clear();
+    active_.clear();
+    const double busy = random_.chance(0.6) ? 1 : random_.unit();  // others are idle: their copies grow old
+    for (thread t = 0; t < p_.threads.size(); ++t)
+      if (random_.chance(busy)) active_.push_back(t);
+    if (active_.empty()) active_.push_back(0);
     for (auto& s : states_) {
       const double r = random_.unit();
       s = {};
@@ -116,7 +122,7 @@ class maker {
     p_.checkpoint.push_back(false);
     return p_.units() - 1;
   }
-  thread any_thread() { return static_cast<thread>(random_.below(p_.threads.size())); }
+  thread any_thread() { return active_[random_.below(active_.size())]; }
 
   void add_unit() {
     const auto r = random_.below(100);
@@ -142,6 +148,8 @@ class maker {
       if (!write || random_.chance(0.5)) made.push_back({c, false, 0});
       if (write) made.push_back({c, true, random_.chance(0.05) ? 0 : random_.next() | 1});
     }
+    // In the order of their addresses, pages may be fetched ahead.
+    if (random_.chance(0.3)) std::stable_sort(made.begin(), made.end(), [](const access& a, const access& b) { return a.cell < b.cell; });
     return made;
   }
 
@@ -211,14 +219,14 @@ class maker {
     }
   }
   std::vector<thread> some_threads(std::uint64_t least, std::uint64_t most) {
-    std::vector<thread> all(p_.threads.size());
-    for (thread t = 0; t < all.size(); ++t) all[t] = t;
+    std::vector<thread> all = active_;
     for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[random_.below(i)]);
     all.resize(std::min<std::size_t>(all.size(), random_.between(least, most)));
     return all;
   }
 
   void flag() {
+    if (active_.size() < 2) return touch();
     const auto who = some_threads(2, 4);
     const auto unit = new_unit();
     const auto object = p_.objects++;
@@ -242,6 +250,7 @@ class maker {
   }
 
   void counter() {
+    if (active_.size() < 2) return touch();
     const auto who = some_threads(2, 5);
     const auto unit = new_unit();
     const auto object = p_.objects++;
@@ -260,8 +269,8 @@ class maker {
   }
 
   void group() {
+    if (active_.size() < 2) return touch();
     const auto who = some_threads(2, 6);
-    if (who.size() < 2) return;
     const auto unit = new_unit();
     const auto object = p_.objects++;
     std::map<std::uint32_t, std::vector<std::uint32_t>> what;
@@ -285,6 +294,7 @@ class maker {
   }
 
   void condition() {
+    if (active_.size() < 2) return touch();
     const auto who = some_threads(2, 3);
     const auto unit = new_unit();
     const auto object = p_.objects++;
@@ -319,6 +329,7 @@ class maker {
   weft::base::random random_;
   program p_;
   std::vector<std::uint32_t> locks_, shared_locks_;
+  std::vector<thread> active_;  // in this phase
   std::vector<cell_state> states_;
   std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> known_;  // by thread: cells given away, and by which units it knows
   std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks_made_, blocks_ready_;  // place, unit

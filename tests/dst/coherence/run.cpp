@@ -23,7 +23,8 @@ class runner {
  public:
   runner(const program& p, const cluster_options& o, chooser& by, bool trace)
       : p_(p), cluster_(o, by), oracle_(p), random_(o.seed ^ 0x72756e), trace_(trace), bases_(p.arrays.size()), blocks_(p.places),
-        signals_(p.objects), local_(p.nodes) {}
+        signals_(p.objects), local_(p.nodes), told_(p.nodes),
+        holders_only_(tells_holders_only(o.protocol)) {}
 
   outcome go() {
     cluster_.run([this](cluster::node& n) { main_thread(n); });
@@ -221,15 +222,26 @@ class runner {
   void check_copies() {
     for (node_id id = 0; id < p_.nodes; ++id) {
       node& n = cluster_.at(id);
+      check_notices(n);
       for (std::uint32_t a = 0; a < p_.arrays.size(); ++a)
         for (std::size_t offset = 0; offset < p_.arrays[a].bytes; offset += weft::dsm::page_bytes) {
           const auto page = static_cast<std::size_t>(bases_[a] + offset - weft::runtime::region_base) / weft::dsm::page_bytes;
           const std::byte* here = n.look(static_cast<weft::dsm::page_id>(page));
           if (!here) continue;
           const std::size_t size = std::min<std::size_t>(weft::dsm::page_bytes, p_.arrays[a].bytes - offset);
-          if (auto wrong = oracle_.found(a, offset, here, size); wrong) *wrong = "a copy that was kept after a barrier: " + *wrong, check(wrong, n, 0, nullptr);
+          if (auto wrong = oracle_.found(a, offset, here, size)) check("a copy that was kept after a barrier: " + *wrong, n, 0, nullptr);
         }
     }
+  }
+
+  // A node that had no copies at the last check, and has asked for none since, has nothing to be told.
+  void check_notices(node& n) {
+    const auto now = n.space().statistics();
+    auto& before = told_[n.id()];
+    if (holders_only_ && before && before->fetched_pages == before->invalidated && now.fetched_pages == before->fetched_pages &&
+        now.notices_in != before->notices_in)
+      check("it has no copies, and is told of changes", n, 0, nullptr);
+    before = now;
   }
 
   void look_at_everything(node& n) {
@@ -259,6 +271,8 @@ class runner {
   std::vector<bool> signals_;
   std::vector<local_barrier> local_;  // by node
   cluster::meeting checkpoint_;
+  std::vector<std::optional<weft::dsm::protocol_statistics>> told_;  // by node: at the last check
+  const bool holders_only_;
 };
 
 }  // namespace
