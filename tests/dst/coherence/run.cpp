@@ -1,7 +1,6 @@
 #include "dst/coherence/run.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
 
