@@ -33,16 +33,16 @@ struct world {
     for (node_id n = 0; n < nodes; ++n) {
       memory[n] = network.port(n).allocate(4096).or_throw();
       windows[n] = network.port(n).expose(memory[n], weft::rights::all).or_throw();
-      queues[n] = network.port(n).make_queue().or_throw();
+      queues[n] = network.port(n).make_queue(1 << 12).or_throw();
     }
   }
   word& slot(node_id at, std::size_t i) { return reinterpret_cast<word*>(memory[at].base)[i]; }
 
-  void run(const std::function<void(sim_port&)>& body) {
+  void run(const std::function<void(weft::port&)>& body) {
     for (node_id n = 0; n < nodes; ++n)
       time.add_thread(n, "n" + std::to_string(n), [this, n, &body] { body(network.port(n)); });
     time.run();
-    EXPECT_FALSE(time.failure()) << *time.failure();
+    ASSERT_FALSE(time.failure()) << *time.failure();
   }
 };
 
@@ -68,7 +68,7 @@ TEST_P(sim_port_contract, a_put_is_seen_before_what_was_issued_after_it) {
         EXPECT_GE(w.slot(n, m.source), m.words[0]);
         ++messages[n];
       });
-    w.run([&](sim_port& p) {
+    w.run([&](weft::port& p) {
       const node_id to = (p.self() + 1) % nodes;
       for (word i = 1; i <= rounds; ++i) {
         EXPECT_TRUE(p.put(to, w.windows[to], p.self() * sizeof(word), bytes_of(i)));
@@ -84,11 +84,11 @@ TEST_P(sim_port_contract, a_put_is_seen_before_what_was_issued_after_it) {
       EXPECT_TRUE(p.wait(
           [&] {
             std::array<word, 4> some;
-            const auto got = p.dequeue(w.queues[p.self()], some);
-            for (std::size_t i = 0; i < *got; ++i) {
-              EXPECT_GE(w.slot(p.self(), some[i] & 0xff), some[i] >> 8);
-              EXPECT_EQ(some[i] >> 8, 1 + 3 * words[p.self()]++);
-            }
+            while (const auto got = *p.dequeue(w.queues[p.self()], some))
+              for (std::size_t i = 0; i < got; ++i) {
+                EXPECT_GE(w.slot(p.self(), some[i] & 0xff), some[i] >> 8);
+                EXPECT_EQ(some[i] >> 8, 1 + 3 * words[p.self()]++);
+              }
             return words[p.self()] == (rounds + 2) / 3 && messages[p.self()] == rounds / 3;
           },
           std::chrono::hours(1)));
@@ -98,7 +98,7 @@ TEST_P(sim_port_contract, a_put_is_seen_before_what_was_issued_after_it) {
 
 TEST_P(sim_port_contract, a_fence_waits_for_what_went_before_and_a_get_finds_it) {
   each([](world& w) {
-    w.run([&](sim_port& p) {
+    w.run([&](weft::port& p) {
       for (word i = 1; i <= rounds; ++i) {
         const auto to = static_cast<node_id>((p.self() + i) % nodes);
         const std::array<word, 2> values{i, i * i};
@@ -119,7 +119,7 @@ TEST_P(sim_port_contract, a_fence_waits_for_what_went_before_and_a_get_finds_it)
 
 TEST_P(sim_port_contract, atomic_operations_of_all_nodes_add_up) {
   each([](world& w) {
-    w.run([&](sim_port& p) {
+    w.run([&](weft::port& p) {
       for (word i = 0; i < rounds; ++i) EXPECT_TRUE(p.fetch_add(0, w.windows[0], 0, 1).ok());
     });
     EXPECT_EQ(w.slot(0, 0), nodes * rounds);
@@ -136,7 +136,7 @@ TEST_P(sim_port_contract, a_handler_answers_and_does_not_wait) {
       });
       w.network.port(n).on(h_answer, [&answers, n](const weft::message& m) { EXPECT_EQ(m.words[0], answers[n]++); });
     }
-    w.run([&](sim_port& p) {
+    w.run([&](weft::port& p) {
       const node_id to = (p.self() + 1) % nodes;
       for (word i = 0; i < rounds; ++i) EXPECT_TRUE(p.send(to, lane::request, h_ask, std::array{i}));
       EXPECT_TRUE(p.wait([&] { return answers[p.self()] == rounds; }, std::chrono::hours(1)));
