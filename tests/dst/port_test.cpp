@@ -131,7 +131,11 @@ TEST_P(sim_port_contract, a_handler_answers_and_does_not_wait) {
     std::array<word, nodes> answers{};
     for (node_id n = 0; n < nodes; ++n) {
       w.network.port(n).on(h_ask, [&w](const weft::message& m) {
-        EXPECT_EQ(m.at.fetch_add(m.source, w.windows[m.source], 0, 1).code(), weft::errc::would_block);
+        EXPECT_EQ(m.at.wait([] { return false; }, std::chrono::seconds(1)).code(), weft::errc::would_block);
+        EXPECT_EQ(m.at.send(m.source, lane::request, h_ask, m.words).code(), weft::errc::would_block);
+        if (!m.at.can().mapped) {
+          EXPECT_EQ(m.at.fetch_add(m.source, w.windows[m.source], 0, 1).code(), weft::errc::would_block);
+        }
         EXPECT_TRUE(m.at.send(m.source, lane::reply, h_answer, m.words));
       });
       w.network.port(n).on(h_answer, [&answers, n](const weft::message& m) { EXPECT_EQ(m.words[0], answers[n]++); });
