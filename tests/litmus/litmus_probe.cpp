@@ -116,8 +116,8 @@ int main(int argc, char** argv) {
   std::uint64_t round = 0;
   for (const auto& s : litmus::shapes())
     for (const auto where : litmus::places) {
-      const auto one = static_cast<weft::node_id>(sum.tests % job.nodes());
-      const auto placed = where == place::pages_of_different_homes ? weft::placement::cyclic() : weft::placement::on(one);
+      const auto home = static_cast<weft::node_id>(sum.tests / 4 % job.nodes());
+      const auto placed = where == place::pages_of_different_homes ? weft::placement::cyclic() : weft::placement::on(home);
       machine m{shared, s, where, weft::make_array<unsigned char>(litmus::array_bytes, placed), round, job.self()};
       for (const auto by : litmus::synchronisations) run_test(job, m, by, rounds, sum);
       round = m.round;

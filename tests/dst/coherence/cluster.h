@@ -107,7 +107,6 @@ class cluster {
 
   void build(node& n);
   std::vector<std::vector<std::byte>> exchange(node& n, weft::bytes mine);
-  std::function<void()> guarded(std::function<void()> body);
 
   std::unique_ptr<state> state_;
 };

@@ -1,6 +1,7 @@
 #include "dst/coherence/litmus.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 

@@ -41,6 +41,7 @@ std::string to_string(const step& s) {
   std::string text = format("[%u] %s", s.unit, names[static_cast<std::size_t>(s.kind)]);
   if (s.way == lock_way::trying) text += " by trying";
   if (s.way == lock_way::timed) text += " within a time";
+  if (s.way == lock_way::once) text += " if it is to be had";
   if (s.object != unset) text += format(" %u", s.object);
   if (s.second != unset) text += format(" and %u", s.second);
   if (s.value != 0) text += format(" (%llu)", static_cast<unsigned long long>(s.value));

@@ -46,7 +46,8 @@ enum class step_kind : std::uint8_t {
   barrier,      // all
 };
 
-enum class lock_way : std::uint8_t { plain, trying, timed };
+// Trying and timed ones try again until they have the lock; those who try once do without the accesses if they do not get it.
+enum class lock_way : std::uint8_t { plain, trying, timed, once };
 
 inline constexpr std::uint32_t unset = ~0u;
 

@@ -153,7 +153,10 @@ class maker {
     return made;
   }
 
-  lock_way any_way() { return random_.chance(0.8) ? lock_way::plain : random_.chance(0.5) ? lock_way::trying : lock_way::timed; }
+  lock_way any_way() {
+    constexpr lock_way others[] = {lock_way::trying, lock_way::timed, lock_way::once};
+    return random_.chance(0.75) ? lock_way::plain : others[random_.below(std::size(others))];
+  }
 
   void section() {
     std::uint32_t a = locks_[random_.below(locks_.size())], b = unset;

@@ -1,7 +1,6 @@
 #include "dst/coherence/run.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
 
@@ -110,10 +109,13 @@ class runner {
     switch (s.kind) {
       case step_kind::touch: return do_accesses(n, t, s);
       case step_kind::section:
-        lock(n, t, s, s.object);
-        if (s.second != unset) lock(n, t, s, s.second);
-        do_accesses(n, t, s);
-        if (s.second != unset) unlock(n, s.second);
+        if (!lock(n, t, s, s.object)) return;
+        if (s.second == unset) {
+          do_accesses(n, t, s);
+        } else if (lock(n, t, s, s.second)) {
+          do_accesses(n, t, s);
+          unlock(n, s.second);
+        }
         return unlock(n, s.object);
       case step_kind::shared:
         space.lock(cluster_.object(s.object), s.value != 0, weft::space::for_ever);
@@ -151,15 +153,18 @@ class runner {
     }
   }
 
-  void lock(node& n, std::uint32_t t, const step& s, std::uint32_t object) {
+  bool lock(node& n, std::uint32_t t, const step& s, std::uint32_t object) {
     auto& o = cluster_.object(object);
     const auto limit = s.way == lock_way::trying ? weft::space::duration(0) : std::chrono::microseconds(50);
     if (s.way == lock_way::plain)
       n.space().lock(o, weft::space::for_ever);
     else
-      while (!n.space().lock(o, limit))
+      while (!n.space().lock(o, limit)) {
+        if (s.way == lock_way::once) return false;
         cluster_.time().wait([] { return false; }, static_cast<nanoseconds>(random_.between(1, 200)) * microsecond, "tries again soon");
+      }
     check(oracle_.locked(object, t), n, t, &s);
+    return true;
   }
   void unlock(node& n, std::uint32_t object) {
     oracle_.unlocks(object);

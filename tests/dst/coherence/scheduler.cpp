@@ -181,9 +181,4 @@ void scheduler::news(node_id node) {
     if (actors_[a].as_thread->waiting) set(a, true);
 }
 
-const std::string& scheduler::name_of_running() const {
-  static const std::string none = "an event";
-  return running_ ? running_->as_thread->name : none;
-}
-
 }  // namespace dst

@@ -68,7 +68,6 @@ class scheduler {
   // --- in threads and events ------------------------------------------------------------------------------------------------------
 
   nanoseconds now() const noexcept { return now_; }
-  bool on_thread() const noexcept { return running_ != nullptr; }
 
   // Lets others go on; nothing in an event.
   void yield();
@@ -91,7 +90,6 @@ class scheduler {
 
   std::uint64_t steps() const noexcept { return steps_; }
   std::uint64_t hash() const noexcept { return hash_; }  // of everything that was chosen, and when
-  const std::string& name_of_running() const;
 
  private:
   struct thread {
