@@ -45,10 +45,12 @@ status home_based::open_home(page_table::entry& e, page_id p) {
   }
   // Neighbours that are ours as well will most likely be used next.
   page_id last = p + 1;
+  homes::neighbours around(homes_);
   if (e.settled)
     for (; last < pages_.count() && last - p < most_ahead && table_.try_take(last); ++last) {
       page_table::entry& n = table_.peek(last);
-      if (n.now == view::closed && n.settled && n.home_plus_1 == port_.self() + 1 && !shared_by_others(last)) continue;
+      if (n.now == view::closed && around.settled(n, last) && n.home_plus_1 == port_.self() + 1 && !shared_by_others(last))
+        continue;
       table_.give(last);
       break;
     }
@@ -61,62 +63,120 @@ status home_based::open_home(page_table::entry& e, page_id p) {
   return {};
 }
 
-status home_based::open_copy(page_id p, node_id home) {
-  const extent all = claim_ahead(p, home);
-  status fetched = timed_fetch(home, all);
-  if (fetched) {
-    count(counter::fetches);
-    count(counter::fetched_pages, all.count());
-    pages_.open_cached(all);
-    table_.show(p, view::cached);
-  }
-  for (page_id n = p + 1; n < all.last; ++n) {
-    if (fetched) table_.show(n, view::cached);
-    table_.give(n);
-  }
-  return fetched;
-}
-
 status home_based::timed_fetch(node_id home, extent e) {
   const base::during fetching(port_.activity(), base::phase::fetch);
   if (auto* a = port_.activity()) a->fetched(home, std::uint64_t{e.count()} * page_bytes);
   return fetch(home, e);
 }
 
-// A row of faults is met with longer and longer fetches: the neighbours of one home that are closed as well.
-extent home_based::claim_ahead(page_id p, node_id home) {
-  const page_id want = expected_.load(std::memory_order_relaxed) == p
-                           ? std::min<page_id>(ahead_.load(std::memory_order_relaxed) * 2, most_ahead)
-                           : 1;
-  extent all{p, p + 1};
-  while (all.count() < want && all.last < pages_.count() && table_.try_take(all.last)) {
-    page_table::entry& n = table_.peek(all.last);
-    if (n.now != view::closed || !n.settled || n.home_plus_1 != home + 1) {
-      table_.give(all.last);
-      break;
+status home_based::open_copy(page_id p, node_id home) {
+  const row all = claim_ahead(p, home);
+  status fetched;
+  if (all.stride == 1) {
+    fetched = timed_fetch(home, {p, p + all.count});
+    if (fetched) pages_.open_cached({p, p + all.count});
+  } else {
+    for (page_id i = 0; i < all.count && fetched; ++i) {
+      const extent one{all.at(i), all.at(i) + 1};
+      fetched = timed_fetch(home, one);
+      if (fetched) pages_.open_cached(one);
     }
-    ++all.last;
   }
-  expected_.store(all.last, std::memory_order_relaxed);
+  if (fetched) {
+    count(counter::fetches);
+    count(counter::fetched_pages, all.count);
+    table_.show(p, view::cached);
+  }
+  for (page_id i = 1; i < all.count; ++i) {
+    if (fetched) table_.show(all.at(i), view::cached);
+    table_.give(all.at(i));
+  }
+  return fetched;
+}
+
+// A row of faults, at any distance from one another, is met with longer and longer fetches: of pages of one home that are closed as
+// well. Pages that are not neighbours are fetched one by one, which pays only where the other's memory is at hand.
+home_based::row home_based::claim_ahead(page_id p, node_id home) {
+  row all{p, 1, 1};
+  page_id want = 1;
+  if (expected_.load(std::memory_order_relaxed) == p) {
+    all.stride = stride_.load(std::memory_order_relaxed);
+    want = std::min<page_id>(ahead_.load(std::memory_order_relaxed) * 2, most_ahead);
+  } else if (const page_id step = p - last_.load(std::memory_order_relaxed); step < most_stride && port_.can().mapped) {
+    all.stride = std::max<page_id>(step, 1);
+  }
+  homes::neighbours around(homes_);
+  for (; all.count < want; ++all.count) {
+    const std::uint64_t next = std::uint64_t{p} + std::uint64_t{all.count} * all.stride;
+    if (next >= pages_.count() || !table_.try_take(static_cast<page_id>(next))) break;
+    page_table::entry& n = table_.peek(static_cast<page_id>(next));
+    if (n.now == view::closed && around.settled(n, static_cast<page_id>(next)) && n.home_plus_1 == home + 1) continue;
+    table_.give(static_cast<page_id>(next));
+    break;
+  }
+  last_.store(p, std::memory_order_relaxed);
+  stride_.store(all.stride, std::memory_order_relaxed);
+  expected_.store(p + all.count * all.stride, std::memory_order_relaxed);
   ahead_.store(want, std::memory_order_relaxed);
   return all;
 }
 
 // --- release ---------------------------------------------------------------------------------------------------------------------
 
-bool home_based::start_watching(page_id p) {
-  page_table::hold e(table_, p);
-  if (e->now != view::free) return false;
-  pages_.watch(p);
-  table_.show(p, view::watched);
-  return true;
+// Holds the pages of an ordered list that belong, run by run of neighbours, and does something to each run.
+template <typename Belongs, typename Do>
+void home_based::for_runs(const std::vector<page_id>& list, Belongs&& belongs, Do&& each) {
+  for (std::size_t i = 0; i < list.size();) {
+    extent run{list[i], list[i]};
+    bool more = true;
+    while (more) {
+      table_.take(run.last);
+      more = belongs(table_.peek(run.last));
+      if (more) {
+        ++run.last;
+        ++i;
+        more = i < list.size() && list[i] == run.last;
+      } else {
+        table_.give(run.last);
+        ++i;
+      }
+    }
+    if (run.count() == 0) continue;
+    each(run);
+    for (page_id p = run.first; p < run.last; ++p) table_.give(p);
+  }
 }
 
-void home_based::stop_watching(page_id p) {
-  page_table::hold e(table_, p);
-  if (e->now != view::watched) return;
-  pages_.open_free({p, p + 1});
-  table_.show(p, view::free);
+namespace {
+
+void order(std::vector<page_id>& list) {
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+}  // namespace
+
+void home_based::start_watching(std::vector<page_id>& list, std::vector<written_page>& into) {
+  order(list);
+  for_runs(
+      list, [](const page_table::entry& e) { return e.now == view::free; },
+      [&](extent run) {
+        pages_.watch(run);
+        for (page_id p = run.first; p < run.last; ++p) {
+          table_.show(p, view::watched);
+          into.push_back({p, port_.self()});
+        }
+      });
+}
+
+void home_based::stop_watching(std::vector<page_id>& list) {
+  order(list);
+  for_runs(
+      list, [](const page_table::entry& e) { return e.now == view::watched; },
+      [&](extent run) {
+        pages_.open_free(run);
+        for (page_id p = run.first; p < run.last; ++p) table_.show(p, view::free);
+      });
 }
 
 status home_based::publish(std::vector<written_page>& into) {
@@ -156,44 +216,31 @@ status home_based::send_changes() {
 
 // --- acquire ---------------------------------------------------------------------------------------------------------------------
 
+// Closed first, compared then: another thread may be writing to the page. Its next write faults, and waits for the entry.
 status home_based::drop(const std::vector<page_id>& list) {
-  for (std::size_t i = 0; i < list.size();) {
-    std::size_t end = i + 1;
-    while (end < list.size() && list[end] == list[end - 1] + 1) ++end;
-    if (auto dropped = drop_run({list[i], list[end - 1] + 1}); !dropped) return dropped;
-    i = end;
-  }
-  return {};
+  status all;
+  for_runs(
+      list, [](const page_table::entry& e) { return e.now == view::cached; },
+      [&](extent run) {
+        if (all) all = drop_run(run);
+      });
+  return all;
 }
 
-// Closed first, compared then: another thread may be writing to the page. Its next write faults, and waits for the entry.
-status home_based::drop_run(extent e) {
-  for (page_id p = e.first; p < e.last;) {
-    std::vector<std::unique_ptr<page_table::hold>> held;
-    while (p + held.size() < e.last) {
-      auto h = std::make_unique<page_table::hold>(table_, p + static_cast<page_id>(held.size()));
-      if ((*h)->now != view::cached) break;
-      held.push_back(std::move(h));
+status home_based::drop_run(extent run) {
+  pages_.close(run);
+  count(counter::invalidated, run.count());
+  for (page_id p = run.first; p < run.last; ++p) {
+    const node_id home = table_.peek(p).home_plus_1 - 1;
+    table_.show(p, view::closed);
+    if (pages_.take_changes(p, outgoing_[home])) {
+      count(counter::changed_pages);
+      unreleased_.push_back({p, home});
     }
-    const extent run{p, p + static_cast<page_id>(held.size())};
-    p = run.last + 1;  // past the one that was no copy
-    if (held.empty()) continue;
-    pages_.close(run);
-    count(counter::invalidated, run.count());
-    for (page_id q = run.first; q < run.last; ++q) {
-      page_table::entry& n = **held[q - run.first];
-      const node_id home = n.home_plus_1 - 1;
-      table_.show(q, view::closed);
-      if (pages_.take_changes(q, outgoing_[home])) {
-        count(counter::changed_pages);
-        unreleased_.push_back({q, home});
-      }
-      if (auto left = leave(home, q); !left) return left;
-    }
-    // Before the entries are let go: whoever fetches the page again must find in it what it wrote itself.
-    if (auto sent = send_changes(); !sent) return sent;
+    if (auto left = leave(home, p); !left) return left;
   }
-  return {};
+  // Before the entries are let go: whoever fetches the page again must find in it what it wrote itself.
+  return send_changes();
 }
 
 // --- the end of initialisation ---------------------------------------------------------------------------------------------------

@@ -56,12 +56,6 @@ class home_based : public protocol {
 
   // --- what a protocol uses, behind the gate -------------------------------------------------------------------------------------
 
-  // A page whose home is here has been copied by others: it is watched from now on. True if it must count as written, because we
-  // cannot know; false if the view does not have it open, or if it has been watched before.
-  bool start_watching(page_id p);
-
-  // Nobody has a copy: nothing needs to be noted any more.
-  void stop_watching(page_id p);
 
   // Sends the changes of all pages that were written since the last time to their homes, and waits until they are there. Appends
   // the pages that others must hear of, with their homes.
@@ -70,6 +64,13 @@ class home_based : public protocol {
     node_id home;
   };
   status publish(std::vector<written_page>& into);
+
+  // Pages whose home is here have been copied by others: they are watched from now on. Appends those that must count as written,
+  // because we cannot know: not those that the view does not have open, or that have been watched before. Orders the list.
+  void start_watching(std::vector<page_id>& list, std::vector<written_page>& into);
+
+  // Nobody has a copy: nothing needs to be noted any more. Orders the list.
+  void stop_watching(std::vector<page_id>& list);
 
   // Drops this node's copies of the pages, which are in ascending order. Changes that are not published yet go to the homes first.
   status drop(const std::vector<page_id>& list);
@@ -108,16 +109,24 @@ class home_based : public protocol {
   status open_home(page_table::entry& e, page_id p);
   status open_copy(page_id p, node_id home);
   status timed_fetch(node_id home, extent e);
-  extent claim_ahead(page_id p, node_id home);
-  status drop_run(extent e);
+  struct row {
+    page_id first, stride, count;
+    page_id at(page_id i) const noexcept { return first + i * stride; }
+  };
+  row claim_ahead(page_id p, node_id home);
+  template <typename Belongs, typename Do>
+  void for_runs(const std::vector<page_id>& list, Belongs&& belongs, Do&& each);
+  status drop_run(extent run);
   status send_changes();
 
-  static constexpr page_id most_ahead = 16;  // pages in one fetch
+  static constexpr page_id most_ahead = 16;   // pages in one fetch
+  static constexpr page_id most_stride = 64;  // pages between those of a row
 
   std::vector<changes> outgoing_;         // by home; behind the gate
   std::vector<written_page> unreleased_;  // changes that went home when their copies were dropped; behind the gate
-  std::atomic<page_id> expected_{0};      // where a fault would continue a row of faults; relaxed, a guess
-  std::atomic<page_id> ahead_{1};         // how many pages to fetch then; relaxed, likewise
+  // A row of faults: where the last fetch began, the distance between its pages, where a fault would continue it, and how many pages
+  // were fetched. Relaxed: guesses.
+  std::atomic<page_id> last_{0}, stride_{1}, expected_{0}, ahead_{1};
   base::counters<static_cast<std::size_t>(counter::all)> counters_;
 };
 

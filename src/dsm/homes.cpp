@@ -6,7 +6,7 @@ namespace weft::dsm {
 
 result<std::unique_ptr<homes>> homes::create(port& p, pages& memory, const exchange& with_all) {
   std::unique_ptr<homes> h(new homes(p, memory));
-  auto words = lazy_memory::create((memory.count() / p.nodes() + 1) * sizeof(word));
+  auto words = lazy_memory::create((memory.count() / p.nodes() + group) * sizeof(word));
   if (!words) return words.failure();
   h->own_words_ = std::move(*words);
   struct card {
@@ -40,10 +40,7 @@ result<node_id> homes::find(page_table::entry& e, page_id p) {
     if (!value) return value.failure();
     const auto node = static_cast<node_id>(*value >> 2);
     switch (static_cast<state>(*value & 3)) {
-      case state::settled:
-        e.settled = true;
-        e.home_plus_1 = node + 1;
-        return node;
+      case state::settled: settle(e, node); return node;
       case state::claimed: {  // whoever moves it needs one page's transfer, and its failure breaks the job
         if (broken(port_)) return status(errc::node_failed, job_broken);
         port_.wait([] { return false; }, std::chrono::microseconds(2)).ignore();
@@ -67,9 +64,23 @@ result<node_id> homes::claim(page_table::entry& e, page_id p) {
     if (auto got = port_.get(from, frames_[from], std::uint64_t{p} * page_bytes, pages_.frame(p)); !got) return got;
   const auto done = port_.swap(from, words_[from], offset(p), encode(state::settled, self));
   if (!done) return done.failure();
-  e.settled = true;
-  e.home_plus_1 = self + 1;
+  settle(e, self);
   return self;
+}
+
+bool homes::neighbours::settled(page_table::entry& e, page_id p) {
+  if (e.settled) return true;
+  if (known_ != p / group) {
+    const page_id first = p / group * group;
+    const node_id m = homes_.manager(first);
+    const auto into = std::as_writable_bytes(std::span(words_));
+    if (!homes_.port_.get(m, homes_.words_[m], homes_.offset(first), into)) return false;
+    known_ = p / group;
+  }
+  const word value = words_[p % group];
+  if (static_cast<state>(value & 3) != state::settled) return false;
+  homes_.settle(e, static_cast<node_id>(value >> 2));
+  return true;
 }
 
 status homes::place(extent e, placement where) {
@@ -82,12 +93,19 @@ status homes::place(extent e, placement where) {
       default: return p % n;
     }
   };
-  for (node_id m = 0; m < n; ++m) {  // a manager's words of neighbouring pages are neighbours
+  for (node_id m = 0; m < n; ++m) {  // a manager's words follow one another
     std::vector<word> values;
-    const page_id first = e.first + (m + n - e.first % n) % n;
-    for (page_id p = first; p < e.last; p += n) values.push_back(encode(state::settled, home_of(p)));
+    std::uint64_t at = 0;
+    for (page_id p = e.first; p < e.last;) {
+      if (manager(p) != m) {
+        p = (p / group + 1) * group;
+        continue;
+      }
+      if (values.empty()) at = offset(p);
+      values.push_back(encode(state::settled, home_of(p++)));
+    }
     if (values.empty()) continue;
-    if (auto put = port_.put(m, words_[m], offset(first), std::as_bytes(std::span<const word>(values))); !put) return put;
+    if (auto put = port_.put(m, words_[m], at, std::as_bytes(std::span<const word>(values))); !put) return put;
     if (auto fenced = port_.fence(m); !fenced) return fenced;
   }
   return {};

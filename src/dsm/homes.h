@@ -1,13 +1,15 @@
 // Who is home to a page: the node that holds its master copy.
 //
 // Cashmere 2.2: homes are assigned round robin at first; once the program has initialised its data, a page goes to the first node
-// that uses it. Page p's word lies at node p mod n, its manager, and says
+// that uses it. The words of a group of neighbouring pages lie together at one node, their manager, group by group round the nodes. A
+// page's word says
 //   initial   the manager is home, for the time being
 //   claimed   a node is moving the page to itself
 //   settled   that node is home for good
 // and is changed by one-sided operations alone. A home that was chosen by a placement is settled from the start.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <functional>
 #include <vector>
@@ -37,11 +39,25 @@ std::vector<T> exchange_values(const exchange& with_all, const T& mine) {
 
 class homes {
  public:
+  static constexpr page_id group = 16;
+
   // Collective. `frames` are all nodes' frames.
   static result<std::unique_ptr<homes>> create(port& p, pages& memory, const exchange& with_all);
 
   // The home of a page whose entry the caller holds; claims the page if it is to go to whoever comes first.
   result<node_id> find(page_table::entry& e, page_id p);
+
+  // Looking ahead: whether a page whose entry the caller holds has a settled home. Reads the words of a whole group at a time.
+  class neighbours {
+   public:
+    explicit neighbours(homes& all) noexcept : homes_(all) {}
+    bool settled(page_table::entry& e, page_id p);
+
+   private:
+    homes& homes_;
+    page_id known_ = ~page_id{0};  // the group whose words are here
+    std::array<word, group> words_;
+  };
 
   // Settles the homes of pages that nobody has used yet.
   status place(extent e, placement where);
@@ -57,8 +73,11 @@ class homes {
   enum class state : word { initial = 0, claimed = 1, settled = 2 };
   static word encode(state s, node_id node) { return word{node} << 2 | static_cast<word>(s); }
 
-  node_id manager(page_id p) const noexcept { return p % port_.nodes(); }
-  std::uint64_t offset(page_id p) const noexcept { return std::uint64_t{p / port_.nodes()} * sizeof(word); }
+  node_id manager(page_id p) const noexcept { return p / group % port_.nodes(); }
+  std::uint64_t offset(page_id p) const noexcept {
+    return (std::uint64_t{p / group / port_.nodes()} * group + p % group) * sizeof(word);
+  }
+  void settle(page_table::entry& e, node_id node) noexcept { e.settled = true, e.home_plus_1 = node + 1; }
   result<word> read(page_id p);
   result<node_id> claim(page_table::entry& e, page_id p);
 

@@ -64,6 +64,9 @@ class page_table {
     return open_.next(p);
   }
 
+  // For who holds several at a time, in ascending order.
+  void take(page_id p) { take(entries_[p]); }
+
   // Without waiting; for looking ahead.
   bool try_take(page_id p) { return !entries_[p].held.exchange(1, std::memory_order_acquire); }
   void give(page_id p) { give(entries_[p]); }

@@ -51,8 +51,8 @@ class pages {
   virtual void open_free(extent e) = 0;
   virtual void close(extent e) = 0;
 
-  // Of a page that is free: it is watched from now on.
-  virtual void watch(page_id p) = 0;
+  // Of pages that are free: they are watched from now on.
+  virtual void watch(extent e) = 0;
 
   // The application's first write to a cached or watched page, where it comes as a fault: lets it through and notes it.
   virtual void first_write(page_id p) = 0;

@@ -83,11 +83,10 @@ void real_pages::close(extent e) {
   engine_->close(range_of(e));
 }
 
-void real_pages::watch(page_id p) {
-  engine_->watch({p, p + 1});
+void real_pages::watch(extent e) {
+  engine_->watch(range_of(e));
   std::scoped_lock lock(sets_lock_);
-  free_.erase(p);
-  noted_.insert(p);
+  for (page_id p = e.first; p < e.last; ++p) free_.erase(p), noted_.insert(p);
 }
 
 // A twin that is there stays: what was written since it was made has not been taken yet.

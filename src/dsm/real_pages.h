@@ -28,7 +28,7 @@ class real_pages final : public pages {
   void open_watched(extent e) override;
   void open_free(extent e) override;
   void close(extent e) override;
-  void watch(page_id p) override;
+  void watch(extent e) override;
   void first_write(page_id p) override;
   void reopen(page_id p) override { engine_->reopen(p); }
   void take_written(std::vector<page_id>& into) override;

@@ -49,14 +49,15 @@ class uffd_page_engine final : public page_engine, private trap_target {
   void map(page_range pages, std::uint64_t mode) {
     auto from = reinterpret_cast<std::uint64_t>(address_of(pages.first));
     const auto end = reinterpret_cast<std::uint64_t>(address_of(pages.last));
+    bool unprotected = false;  // those that were open
     while (from < end) {
       uffdio_continue request{{from, end - from}, mode, 0};
       if (::ioctl(faults_.get(), UFFDIO_CONTINUE, &request) == 0) return;
       const int why = errno;
       if (request.mapped > 0) from += static_cast<std::uint64_t>(request.mapped);
       if (why == EEXIST) {
-        const auto page = page_of_address(from);
-        if (mode == 0) write_protect(faults_.get(), base_, {page, page + 1}, false);
+        if (mode == 0 && !unprotected) write_protect(faults_.get(), base_, {page_of_address(from), pages.last}, false);
+        unprotected = true;
         from += page_bytes;
       } else if (why == EFAULT) {  // there is no frame behind it yet
         if (::fallocate(file_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from) - static_cast<off_t>(begin()),

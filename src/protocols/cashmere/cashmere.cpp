@@ -73,18 +73,26 @@ status cashmere::release() {
 }
 
 status cashmere::take_first_copies(std::vector<written_page>& written) {
+  std::vector<page_id> copied;
+  if (auto taken = take(cards_[port_.self()].first_copies, copied); !taken) return taken;
+  start_watching(copied, written);
+  return {};
+}
+
+// All that this node's queue holds.
+status cashmere::take(const queue& from, std::vector<page_id>& into) {
   std::array<word, 64> some;
   while (true) {
-    const auto got = port_.dequeue(cards_[port_.self()].first_copies, some);
+    const auto got = port_.dequeue(from, some);
     if (!got) return got.failure();
-    for (std::size_t i = 0; i < *got; ++i)
-      if (const auto p = static_cast<page_id>(some[i]); start_watching(p)) written.push_back({p, port_.self()});
+    for (std::size_t i = 0; i < *got; ++i) into.push_back(static_cast<page_id>(some[i]));
     if (*got < some.size()) return {};
   }
 }
 
 status cashmere::find_sharers(const std::vector<written_page>& written) {
   std::vector<word> bits(bit_words_);
+  std::vector<page_id> alone;
   for (const auto& [p, home] : written) {
     const auto into = std::as_writable_bytes(std::span(bits));
     if (auto got = port_.get(home, cards_[home].directory, directory_offset(p), into); !got) return got;
@@ -95,8 +103,9 @@ status cashmere::find_sharers(const std::vector<written_page>& written) {
         any = true;
         if (sharer != port_.self()) tell_[sharer].push_back(p);
       }
-    if (!any && home == port_.self()) stop_watching(p);
+    if (!any && home == port_.self()) alone.push_back(p);
   }
+  stop_watching(alone);
   return {};
 }
 
@@ -121,13 +130,7 @@ status cashmere::acquire(bytes) {
   std::scoped_lock lock(gate_);
   const auto timed = working(counter::acquires);
   std::vector<page_id> changed;
-  std::array<word, 64> some;
-  while (true) {
-    const auto got = port_.dequeue(cards_[port_.self()].notices, some);
-    if (!got) return got.failure();
-    for (std::size_t i = 0; i < *got; ++i) changed.push_back(static_cast<page_id>(some[i]));
-    if (*got < some.size()) break;
-  }
+  if (auto taken = take(cards_[port_.self()].notices, changed); !taken) return taken;
   if (changed.empty()) return {};
   count(counter::notices_in, changed.size());
   std::sort(changed.begin(), changed.end());

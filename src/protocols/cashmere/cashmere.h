@@ -35,6 +35,7 @@ class cashmere final : public dsm::home_based {
   bool shared_by_others(dsm::page_id p) override;
   status leave(node_id home, dsm::page_id p) override;
 
+  status take(const queue& from, std::vector<dsm::page_id>& into);
   status take_first_copies(std::vector<written_page>& written);
   status find_sharers(const std::vector<written_page>& written);
   status tell_sharers();

@@ -76,8 +76,7 @@ status hlrc::release() {
     copied.swap(newly_copied_);
   }
   std::vector<written_page> written;
-  for (page_id p : copied)
-    if (start_watching(p)) written.push_back({p, port_.self()});
+  start_watching(copied, written);
   if (auto published = publish(written); !published) return published;
   if (written.empty()) return {};
 
@@ -86,14 +85,16 @@ status hlrc::release() {
   std::sort(i.pages.begin(), i.pages.end());
   i.pages.erase(std::unique(i.pages.begin(), i.pages.end()), i.pages.end());
   // Everybody who has a copy will drop it because of this notice, so until the next copy there is nothing to note.
-  for (const auto& [p, home] : written) {
-    if (home != port_.self()) continue;
-    {
-      std::scoped_lock guard(copies_lock_);
+  std::vector<page_id> alone;
+  {
+    std::scoped_lock guard(copies_lock_);
+    for (const auto& [p, home] : written) {
+      if (home != port_.self()) continue;
       copied_.erase(p);
+      alone.push_back(p);
     }
-    stop_watching(p);
   }
+  stop_watching(alone);
   count(counter::notices_out, i.pages.size());
   std::scoped_lock guard(log_lock_);
   i.number = ++seen_[port_.self()];
