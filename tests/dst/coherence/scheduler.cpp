@@ -11,7 +11,10 @@ using weft::base::format;
 
 scheduler::scheduler(const options& o, chooser& by)
     : options_(o), chooser_(by), paused_until_(o.nodes), news_(o.nodes), threads_of_(o.nodes) {
-  add_source(0, [this] { time_passes(); });  // clock_actor
+  // clock_actor. The step to it may have rung the alarm that made it a candidate; the next one may be too far away.
+  add_source(0, [this] {
+    if (alarm_is_close()) time_passes();
+  });
 }
 
 actor scheduler::add_thread(node_id node, std::string name, std::function<void()> body) {
@@ -76,6 +79,10 @@ nanoseconds scheduler::longest_ready() const {
   return since;
 }
 
+bool scheduler::alarm_is_close() const {
+  return !alarms_.empty() && alarms_.begin()->first - longest_ready() <= options_.impatience;
+}
+
 // Time goes to the next alarm or the end of the next pause.
 bool scheduler::time_passes() {
   nanoseconds next = alarms_.empty() ? never : alarms_.begin()->first;
@@ -98,7 +105,7 @@ void scheduler::ring(nanoseconds up_to) {
 void scheduler::run() {
   while (living_ != 0 && !failure_) {
     collect();
-    if (!alarms_.empty() && !candidates_.empty() && alarms_.begin()->first - longest_ready() <= options_.impatience)
+    if (!candidates_.empty() && alarm_is_close())
       candidates_.insert(candidates_.begin(), clock_actor);
     if (candidates_.empty()) {
       if (!time_passes()) return stuck("nobody can go on");

@@ -112,6 +112,7 @@ class scheduler {
   bool holds(actor a) const;
   void collect();
   nanoseconds longest_ready() const;
+  bool alarm_is_close() const;
   bool time_passes();
   void ring(nanoseconds up_to);
   void step(actor a);
