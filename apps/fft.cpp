@@ -220,6 +220,8 @@ app::outcome run(std::size_t log_size, const app::options& o) {
     o.place(me);
     const auto [first, last] = me.share_of(n1);
     for (std::size_t k = first * n2; k < last * n2; ++k) a.elements.data()[k] = input(o.seed, k);
+    const auto [first_of_b, last_of_b] = me.share_of(n2);
+    std::fill(b.row(first_of_b), b.row(last_of_b), number{});  // the memory is there when the clock starts
     transform mine(a, b, me);
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
     const auto [from, to] = me.share_of(n1 * n2);

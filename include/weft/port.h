@@ -79,7 +79,7 @@ struct window {
 // The capability to append to a node's queue of words.
 struct queue {
   std::uint32_t id = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t silent = 0;  // not 0, set by the owner: nobody waits for its words, so an enqueue need not wake a wait
   std::uint64_t capability = 0;
 
   bool operator==(const queue&) const = default;

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <mutex>
 
+#include <sys/mman.h>
+
 namespace weft::dsm {
 
 namespace {
@@ -26,7 +28,11 @@ result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id 
   auto twins = os::reserve(size);
   if (!twins) return twins.failure();
   p->twins_ = std::move(*twins);
-  for (page_set* s : {&p->noted_, &p->free_, &p->cached_, &p->twinned_}) {
+  ::madvise(p->twins_.base(), size, MADV_HUGEPAGE);  // where the kernel has none, nothing is lost
+  auto places = os::reserve(count * sizeof(std::uint32_t));
+  if (!places) return places.failure();
+  p->twin_places_ = std::move(*places);
+  for (page_set* s : {&p->noted_, &p->cached_, &p->twinned_}) {
     auto made = page_set::create(count);
     if (!made) return made.failure();
     *s = std::move(*made);
@@ -37,8 +43,13 @@ result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id 
   return p;
 }
 
+// A page gets a place for its twin with its first one, and keeps it.
 void real_pages::make_twins(extent e) {
-  std::memcpy(twin(e.first), system_.base() + std::size_t{e.first} * page_bytes, std::size_t{e.count()} * page_bytes);
+  for (page_id p = e.first; p < e.last; ++p) {
+    std::uint32_t& place = twin_place(p);
+    if (place == 0) place = ++twins_used_;
+    std::memcpy(twin(p), system_.base() + std::size_t{p} * page_bytes, page_bytes);
+  }
 }
 
 // An engine that records writes by itself gives no chance to make the twin later.
@@ -62,7 +73,7 @@ void real_pages::open_cached(extent e) {
 void real_pages::open_watched(extent e) {
   {
     std::scoped_lock lock(sets_lock_);
-    for (page_id p = e.first; p < e.last; ++p) noted_.insert(p), free_.erase(p);
+    for (page_id p = e.first; p < e.last; ++p) noted_.insert(p);
   }
   engine_->open_watched(range_of(e));
 }
@@ -70,7 +81,7 @@ void real_pages::open_watched(extent e) {
 void real_pages::open_free(extent e) {
   {
     std::scoped_lock lock(sets_lock_);
-    for (page_id p = e.first; p < e.last; ++p) noted_.erase(p), free_.insert(p);
+    for (page_id p = e.first; p < e.last; ++p) noted_.erase(p);
   }
   engine_->open_free(range_of(e));
 }
@@ -78,7 +89,7 @@ void real_pages::open_free(extent e) {
 void real_pages::close(extent e) {
   {
     std::scoped_lock lock(sets_lock_);
-    for (page_id p = e.first; p < e.last; ++p) noted_.erase(p), free_.erase(p), cached_.erase(p);
+    for (page_id p = e.first; p < e.last; ++p) noted_.erase(p), cached_.erase(p);
   }
   engine_->close(range_of(e));
 }
@@ -86,7 +97,7 @@ void real_pages::close(extent e) {
 void real_pages::watch(extent e) {
   engine_->watch(range_of(e));
   std::scoped_lock lock(sets_lock_);
-  for (page_id p = e.first; p < e.last; ++p) free_.erase(p), noted_.insert(p);
+  for (page_id p = e.first; p < e.last; ++p) noted_.insert(p);
 }
 
 // A twin that is there stays: what was written since it was made has not been taken yet.
@@ -102,16 +113,18 @@ void real_pages::first_write(page_id p) {
   engine_->note_write(p);
 }
 
-// Asks the engine in as few steps as possible: a gap of closed pages does not end a range, a free page does.
+// Asks the engine in as few steps as possible: a step costs as much as looking at some hundred pages. Then those that were written are
+// watched again, before their changes are taken: a write in between is among the changes, a later one is noted anew.
 void real_pages::take_written(std::vector<page_id>& into) {
-  std::vector<os::page_range> ranges, written;
+  constexpr page_id worth_a_step = 256;
+  std::vector<os::page_range> ranges, found, written;
   {
     std::scoped_lock lock(sets_lock_);
     if (noted_.size() == 0) return;
     for (page_id first = noted_.next(0); first < count_;) {
       page_id last = noted_.next_absent(first);
       page_id next = noted_.next(last);
-      while (next < count_ && next - last < 32 && free_.next(last) > next) {
+      while (next < count_ && next - last < worth_a_step) {
         last = noted_.next_absent(next);
         next = noted_.next(last);
       }
@@ -119,11 +132,20 @@ void real_pages::take_written(std::vector<page_id>& into) {
       first = next;
     }
   }
-  for (const auto& r : ranges) engine_->take_written(r, written);
-  std::scoped_lock lock(sets_lock_);
-  for (const auto& w : written)
-    for (std::size_t p = w.first; p < w.last; ++p)
-      if (noted_.contains(static_cast<page_id>(p))) into.push_back(static_cast<page_id>(p));
+  for (const auto& r : ranges) engine_->find_written(r, found);
+  {
+    std::scoped_lock lock(sets_lock_);
+    for (const auto& f : found)
+      for (std::size_t p = f.first; p < f.last; ++p) {
+        if (!noted_.contains(static_cast<page_id>(p))) continue;
+        into.push_back(static_cast<page_id>(p));
+        if (!written.empty() && written.back().last == p)
+          ++written.back().last;
+        else
+          written.push_back({p, p + 1});
+      }
+  }
+  for (const auto& w : written) engine_->watch(w);
 }
 
 bool real_pages::take_changes(page_id p, changes& into) {

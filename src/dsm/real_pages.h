@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <atomic>
 #include <memory>
 
 #include "dsm/page_set.h"
@@ -37,18 +38,21 @@ class real_pages final : public pages {
  private:
   real_pages() = default;
 
-  std::byte* twin(page_id p) const noexcept { return twins_.base() + std::size_t{p} * page_bytes; }
+  // Guarded by the page's entry, which the caller holds.
+  std::uint32_t& twin_place(page_id p) const noexcept { return reinterpret_cast<std::uint32_t*>(twin_places_.base())[p]; }
+  std::byte* twin(page_id p) const noexcept { return twins_.base() + std::size_t{twin_place(p) - 1} * page_bytes; }
   void make_twins(extent e);
 
   page_id count_ = 0;
   os::unique_fd file_;
-  os::mapping system_;  // the frames, always readable and writable
-  os::mapping twins_;   // lazily backed
+  os::mapping system_;                        // the frames, always readable and writable
+  os::mapping twins_;                         // lazily backed, close together whichever pages they are of
+  os::mapping twin_places_;                   // by page: where its twin is, from 1 on
+  std::atomic<std::uint32_t> twins_used_{0};  // relaxed would do: only the number counts
   std::unique_ptr<os::page_engine> engine_;
 
   os::spin_lock sets_lock_;  // guards the sets
   page_set noted_;           // cached and watched: to be asked what was written
-  page_set free_;            // must not be asked, because that would watch them
   page_set cached_;
   page_set twinned_;  // the twin is that of the copy that is open, or was closed last
 };

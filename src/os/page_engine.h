@@ -13,7 +13,7 @@
 // the handler does must not need a lock that the interrupted program may hold: the program's own code faults, not the C library's
 // insides.
 //
-// Threads: the application's threads may fault at any time. open, close, watch and take_written on different pages may run at once;
+// Threads: the application's threads may fault at any time. open, close, watch and find_written on different pages may run at once;
 // on the same page the caller orders them.
 #pragma once
 
@@ -71,7 +71,7 @@ class page_engine {
   // The next access faults. The frames keep their contents.
   virtual void close(page_range pages) = 0;
 
-  // Notes writes from now on. For pages that are open.
+  // Notes writes from now on; those noted before are forgotten. For pages that are open.
   virtual void watch(page_range pages) = 0;
 
   // A watched page's first write: lets it through and remembers it.
@@ -81,9 +81,9 @@ class page_engine {
   // if it is not; it may count as written then, because the kernel has forgotten.
   virtual void reopen(std::size_t page) = 0;
 
-  // Appends the pages of `among` that were written while watched, and watches them again, without missing a write in between.
-  // `among` must hold watched and closed pages only; a closed page may be among those found.
-  virtual void take_written(page_range among, std::vector<page_range>& into) = 0;
+  // Appends the pages of `among` that were written since they were last watched. Free and closed pages may be among those found: the
+  // caller knows which are watched. Looks only; watch() then starts anew.
+  virtual void find_written(page_range among, std::vector<page_range>& into) = 0;
 
   // Whether the address is in the view.
   bool covers(const void* p) const noexcept { return p >= base_ && p < base_ + pages_ * page_bytes; }

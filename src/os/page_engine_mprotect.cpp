@@ -42,7 +42,7 @@ class mprotect_page_engine final : public page_engine, private trap_target {
     protect({page, page + 1}, PROT_READ | PROT_WRITE);
   }
 
-  void take_written(page_range among, std::vector<page_range>& into) override {
+  void find_written(page_range among, std::vector<page_range>& into) override {
     std::scoped_lock lock(marks_lock_);
     const std::size_t before = into.size();
     for (std::size_t p = among.first; p < among.last;) {
@@ -58,10 +58,6 @@ class mprotect_page_engine final : public page_engine, private trap_target {
       else
         into.push_back({p, p + 1});
       ++p;
-    }
-    for (std::size_t i = before; i < into.size(); ++i) {
-      for (std::size_t p = into[i].first; p < into[i].last; ++p) unmark(p);
-      protect(into[i], PROT_READ);
     }
   }
 

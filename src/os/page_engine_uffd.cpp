@@ -42,7 +42,7 @@ class uffd_page_engine final : public page_engine, private trap_target {
     uffdio_continue request{{reinterpret_cast<std::uint64_t>(address_of(page)), page_bytes}, 0, 0};
     ::ioctl(faults_.get(), UFFDIO_CONTINUE, &request);  // fails if it is there
   }
-  void take_written(page_range among, std::vector<page_range>& into) override { log_.collect(among, true, into); }
+  void find_written(page_range among, std::vector<page_range>& into) override { log_.collect(among, false, into); }
 
  private:
   // A page that is there already has been opened by another thread, or by the same request before it was interrupted.

@@ -50,7 +50,8 @@ class a_page_engine : public testing::TestWithParam<page_engine::way>, public pa
   char& frame(std::size_t page) { return reinterpret_cast<char*>(system.base())[page * page_bytes]; }
   std::vector<page_range> written(page_range among) {
     std::vector<page_range> all;
-    engine->take_written(among, all);
+    engine->find_written(among, all);
+    for (const auto& r : all) engine->watch(r);
     return all;
   }
   // Writes to open pages, whichever way the engine learns of it.

@@ -323,7 +323,7 @@ status shm_port::enqueue(node_id node, const queue& q, word value) {
   if (!words) [[unlikely]] return enqueue(node, q, std::span<const word>(&value, 1));
   words->enqueue(value);
   count(counter::enqueues);
-  peers_[node].block->ring_bell_of_waits();
+  if (!q.silent) peers_[node].block->ring_bell_of_waits();
   return {};
 }
 
@@ -336,7 +336,7 @@ status shm_port::enqueue(node_id node, const queue& q, std::span<const word> val
   }
   words->enqueue(values);
   count(counter::enqueues, values.size());
-  peers_[node].block->ring_bell_of_waits();
+  if (!q.silent) peers_[node].block->ring_bell_of_waits();
   return {};
 }
 

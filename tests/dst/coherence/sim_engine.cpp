@@ -49,10 +49,11 @@ void sim_engine::reopen(std::size_t page) {
   if (options_.records_writes && v.now == state::watched) v.written = true;
 }
 
-void sim_engine::take_written(page_range among, std::vector<page_range>& into) {
+// A free page has no record, and one without a record counts as written.
+void sim_engine::find_written(page_range among, std::vector<page_range>& into) {
   options_.pause();
   for (std::size_t p = among.first; p < among.last; ++p)
-    if (std::exchange(views_[p].written, false)) into.push_back({p, p + 1});
+    if (views_[p].written || (options_.records_writes && views_[p].now == state::free)) into.push_back({p, p + 1});
   options_.pause();
 }
 

@@ -33,7 +33,7 @@ class sim_engine final : public weft::os::page_engine {
   void watch(page_range pages) override;
   void note_write(std::size_t page) override;
   void reopen(std::size_t page) override;
-  void take_written(page_range among, std::vector<page_range>& into) override;
+  void find_written(page_range among, std::vector<page_range>& into) override;
 
   // --- the program's side ---------------------------------------------------------------------------------------------------------
 
