@@ -58,7 +58,7 @@ std::span<T> make_array(std::size_t count, placement where = {}) {
   T* first = static_cast<T*>(s.allocate_together(detail::bytes_for<T>(count), std::max(page_size, alignof(T)), where));
   if constexpr (!std::is_trivially_default_constructible_v<T>) {
     if (s.self() == 0) std::uninitialized_default_construct_n(first, count);
-    s.barrier();
+    s.barrier_within();
   }
   return {first, count};
 }
@@ -69,7 +69,7 @@ T& make(Arguments&&... arguments) {
   auto& s = space::here();
   T* object = static_cast<T*>(s.allocate_together(sizeof(T), alignof(T), {}));
   if (s.self() == 0) ::new (object) T(std::forward<Arguments>(arguments)...);
-  s.barrier();
+  s.barrier_within();
   return *object;
 }
 

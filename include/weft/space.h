@@ -87,6 +87,8 @@ class space {
 
   // All nodes; one thread of each calls.
   virtual void barrier() = 0;
+  // The same for the library's own use: the program's initialisation does not end with it.
+  virtual void barrier_within() { barrier(); }
   // `participants` threads, of whichever nodes.
   virtual void barrier(sync_object& b, std::uint32_t participants) = 0;
 

@@ -10,6 +10,8 @@ namespace {
 // died without a word).
 constexpr base::nanoseconds longest_sleep = 250 * base::millisecond;
 
+constexpr base::nanoseconds linger = 20 * base::microsecond;
+
 // Reads the clock only when somebody needs the time: most waits end before that.
 base::nanoseconds time_left(base::nanoseconds& deadline, base::nanoseconds limit) noexcept {
   const auto t = base::now();
@@ -128,12 +130,23 @@ void driver::stop() {
   communication_.join();
 }
 
+// What others ask of a node seldom comes alone, and waking up takes longer than looking around a little longer.
+void driver::serve() {
+  for (base::nanoseconds worked = 0; !stopping();) {
+    if (turn())
+      worked = spin_.crowded ? 0 : base::now();
+    else if (worked == 0 || base::now() - worked > linger)
+      return;
+    else
+      os::pause();
+  }
+}
+
 void driver::communicate() {
   while (!stopping()) {
     what_.block(sleeper::communication, base::second);
     if (!take_role()) continue;
-    while (!stopping() && turn()) {
-    }
+    serve();
     release_role();
   }
 }

@@ -82,6 +82,7 @@ class driver {
   bool turn();
   bool drive(condition until, os::spinner& spin, base::nanoseconds& deadline, base::nanoseconds limit, bool& slept);
   bool follow(condition until, os::spinner& spin, base::nanoseconds& deadline, base::nanoseconds limit, bool& slept);
+  void serve();
   void communicate();
 
   driven& what_;

@@ -244,6 +244,10 @@ void software_space::barrier() {
   after_barrier();
 }
 
+void software_space::barrier_within() {
+  const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
+  barriers_->arrive_and_wait().or_throw();
+}
 void software_space::gather(bytes mine, mutable_bytes all) {
   const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
   barriers_->gather(mine, all).or_throw();

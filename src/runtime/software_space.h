@@ -55,6 +55,7 @@ class software_space final : public space, public observed, private os::page_eng
   bool wait(sync_object& condition, sync_object& mutex, duration limit) override;
   void notify(sync_object& condition, bool all) override;
   void barrier() override;
+  void barrier_within() override;
   void barrier(sync_object& b, std::uint32_t participants) override;
   void gather(bytes mine, mutable_bytes all) override;
   void initialised() override;
