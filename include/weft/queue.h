@@ -72,9 +72,11 @@ class local_queue {
   result<word> wait_and_dequeue(port::duration limit) {
     word value = 0;
     result<std::size_t> taken = std::size_t{0};
-    auto waited = port_->wait([&] { return !(taken = dequeue({&value, 1})).ok() || *taken == 1; }, limit);
+    // A condition may be asked again after it has held: a word that was taken is not taken again.
+    const auto over = [&] { return !taken.ok() || *taken == 1; };
+    auto waited = port_->wait([&] { return over() || (taken = dequeue({&value, 1}), over()); }, limit);
     if (!taken.ok()) return taken.failure();
-    if (!waited.ok()) return waited;
+    if (*taken == 0) return waited;
     return value;
   }
 

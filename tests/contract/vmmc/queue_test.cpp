@@ -80,6 +80,32 @@ TEST_P(vmmc_queue, several_threads_may_take_words_and_each_word_goes_to_one) {
   });
 }
 
+// The consumer falls asleep and wakes up between words, which is when its condition is asked more than once.
+TEST_P(vmmc_queue, a_word_that_was_waited_for_is_taken_once) {
+  run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
+    node_under_test n(port, where);
+    constexpr word turns = 300;
+    auto inbox = make_queue(n.vmmc, "awaited");
+    ASSERT_TRUE(inbox.ok()) << inbox.sentence();
+    leave_together at_the_end{where};
+    auto outbox = find_queue(n.vmmc, n.next(), "awaited");
+    ASSERT_TRUE(outbox.ok()) << outbox.sentence();
+    std::thread sender([&] {
+      for (word i = 1; i <= turns; ++i) {
+        OK(outbox->enqueue(i));
+        if (i % 3 == 0) std::this_thread::sleep_for(100us);
+      }
+    });
+    for (word i = 1; i <= turns; ++i) {
+      auto got = inbox->wait_and_dequeue(5s);
+      EXPECT_TRUE(got.ok()) << got.sentence();
+      if (!got.ok()) break;
+      EXPECT_EQ(*got, i);
+    }
+    sender.join();
+  });
+}
+
 TEST_P(vmmc_queue, at_the_bound_the_consumer_is_told_and_nothing_is_lost) {
   if (nodes() == 1) return;  // filling one's own queue past its bound without taking from it is waiting for oneself
   run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
