@@ -21,7 +21,6 @@ std::byte* touched_pages() {
 memory_side::memory_side()
     : in_order_(memory_pages),
       pages_(make_array<word>(memory_pages * page_size / sizeof(word), placement::on(1))),
-      lock_(make<weft::mutex>()),
       copies_(touched_pages(), std::free) {
   std::iota(in_order_.begin(), in_order_.end(), 0);
   scattered_ = in_order_;
@@ -39,6 +38,10 @@ void memory_side::cool(std::span<const std::uint32_t> pages, bool leads) {
   if (!leads)
     for (const auto p : pages) word_of(p) = written_;
   barrier();
+}
+
+void memory_side::let_go(bool leads) {
+  for (int again = 0; again < 2; ++again) cool(in_order_, leads);
 }
 
 void memory_side::read(std::span<const std::uint32_t> pages) {

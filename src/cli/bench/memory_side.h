@@ -33,6 +33,9 @@ class memory_side {
   // The follower writes to these pages; the leader finds them cold afterwards. Together.
   void cool(std::span<const std::uint32_t> pages, bool leads);
 
+  // Both: afterwards no node has copies of the other's pages, and none is watched for writes.
+  void let_go(bool leads);
+
   // The leader reads these pages, or writes a word of each.
   void read(std::span<const std::uint32_t> pages);
   void write(std::span<const std::uint32_t> pages);
@@ -44,7 +47,7 @@ class memory_side {
  private:
   std::vector<std::uint32_t> in_order_, scattered_;
   std::span<word> pages_;  // home: node 1
-  weft::mutex& lock_;
+  weft::mutex lock_;  // in no shared page: what it costs is the lock's alone
   word written_ = 0;       // the last value that cool() wrote; the same on both
   std::unique_ptr<bare_faults> faults_;
   std::unique_ptr<std::byte[], void (*)(void*)> copies_;

@@ -31,6 +31,7 @@ void barriers_too(duo& d, std::size_t, std::uint64_t count) {
 }
 
 timing alone(duo& d, std::size_t, std::uint64_t count) {
+  d.pages().let_go(true);
   auto& lock = d.pages().lock();
   const auto start = base::now();
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -40,19 +41,23 @@ timing alone(duo& d, std::size_t, std::uint64_t count) {
   return {.whole = since(start)};
 }
 
-void nothing(duo&, std::size_t, std::uint64_t) {}
+void let_go(duo& d, std::size_t, std::uint64_t) { d.pages().let_go(false); }
 
 timing contended(duo& d, std::size_t, std::uint64_t count) {
   const auto times = std::min(count, most_hand_overs);
+  d.pages().let_go(true);
   return {.whole = hand_over(d.shared(), d.pages().lock(), times) * static_cast<double>(count)};
 }
 
-void contend(duo& d, std::size_t, std::uint64_t count) { hand_over(d.shared(), d.pages().lock(), std::min(count, most_hand_overs)); }
+void contend(duo& d, std::size_t, std::uint64_t count) {
+  d.pages().let_go(false);
+  hand_over(d.shared(), d.pages().lock(), std::min(count, most_hand_overs));
+}
 
 constexpr operation list[] = {
     {"barriers", empty_barriers, barriers_too},
     {"barriers_with_copies", barriers_with_copies, barriers_too},
-    {"lock_alone", alone, nothing},
+    {"lock_alone", alone, let_go},
     {"lock_contended", contended, contend, 64},
 };
 
