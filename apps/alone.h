@@ -5,8 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <weft/weft.h>
 
@@ -32,14 +33,21 @@ struct alone {
     }
   };
 
+  // Zeroed, from a page's start on, as a shared array.
   template <typename T>
   class array {
+    static_assert(std::is_trivially_default_constructible_v<T>);
+
    public:
-    explicit array(std::size_t count, weft::placement = {}) : elements_(count) {}
-    T* data() const noexcept { return const_cast<T*>(elements_.data()); }  // as a shared array's, whose elements are not part of it
+    explicit array(std::size_t count, weft::placement = {})
+        : pages_(std::make_unique<page[]>((count * sizeof(T) + sizeof(page) - 1) / sizeof(page))) {}
+    T* data() const noexcept { return reinterpret_cast<T*>(pages_.get()); }
 
    private:
-    std::vector<T> elements_;
+    struct alignas(weft::page_size) page {
+      std::byte bytes[weft::page_size];
+    };
+    std::unique_ptr<page[]> pages_;
   };
 };
 

@@ -22,9 +22,8 @@
 #include "appbt_flow.h"
 #include "bands.h"
 #include "options.h"
-#include "progress.h"
 #include "report.h"
-#include "timing.h"
+#include "steps.h"
 
 namespace {
 
@@ -297,13 +296,7 @@ app::outcome run(const problem& p, const app::options& o) {
   team.run([&](weft::worker& me) {
     o.place(me);
     stepping<app::together> mine(all, o.seed, me);
-    const double seconds = app::seconds_of(me, [&] {
-      app::progress bar(me, p.steps);
-      for (std::size_t step = 0; step < p.steps; ++step) {
-        mine.step();
-        bar.reached(step + 1);
-      }
-    });
+    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
     const auto [first, last] = me.share_of(p.size);
     const auto sum = me.sum(app::checksum_of(all.flow, first, last).value());
     if (me.rank() != 0) return;

@@ -23,10 +23,9 @@
 #include "barnes_tree.h"
 #include "checksum.h"
 #include "options.h"
-#include "progress.h"
 #include "random.h"
 #include "report.h"
-#include "timing.h"
+#include "steps.h"
 
 namespace {
 
@@ -312,13 +311,7 @@ app::outcome run(const problem& p, const app::options& o) {
   team.run([&](weft::worker& me) {
     o.place(me);
     gravity<app::together> mine(p, o.seed, all, me);
-    const double seconds = app::seconds_of(me, [&] {
-      app::progress bar(me, p.steps);
-      for (std::size_t step = 0; step < p.steps; ++step) {
-        mine.step();
-        bar.reached(step + 1);
-      }
-    });
+    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
     app::checksum own;
     for (const auto& b : mine.bodies()) {
       for (std::size_t d = 0; d < 3; ++d) own.add(6 * b.id + d, b.position[d]), own.add(6 * b.id + 3 + d, b.velocity[d]);

@@ -118,10 +118,10 @@ class zones {
 
 // A cell or a body, which has no children.
 struct alignas(64) node {
-  double position[3] = {}, mass = 0;
-  double opened_within = 0;  // the square of the distance from which on the cell counts as one body
-  const node* children = nullptr;
-  std::uint32_t first = 0, count = 0;  // of the children, in the vector in which the tree is built
+  double position[3], mass;
+  double opened_within;  // the square of the distance from which on the cell counts as one body; 0 for a body
+  const node* children;
+  std::uint32_t first, count;  // of the children, in the vector in which the tree is built
 };
 
 // Copies a tree from the vector in which it was built to its place.
@@ -213,7 +213,7 @@ class builder {
   }
 
   static node single(const body& b) noexcept {
-    node n;
+    node n{};
     std::copy_n(b.position, 3, n.position);
     n.mass = b.mass;
     return n;
@@ -223,7 +223,7 @@ class builder {
   // it (Barnes: A fast tree code for many-body problems, 1994): nearer than width / opening + distance of the masses' centre from
   // the cell's.
   node whole(const cell& c, const std::vector<node>& nodes, std::uint32_t at) const {
-    node n;
+    node n{};
     n.first = at;
     n.count = static_cast<std::uint32_t>(nodes.size()) - at;
     for (std::size_t k = at; k < nodes.size(); ++k) {

@@ -17,10 +17,9 @@
 
 #include "bands.h"
 #include "options.h"
-#include "progress.h"
 #include "random.h"
 #include "report.h"
-#include "timing.h"
+#include "steps.h"
 
 namespace {
 
@@ -185,15 +184,11 @@ app::outcome run(const problem& p, const app::options& o) {
     const auto [first, last] = me.share_of(p.parts);
     std::vector<part> mine;
     for (std::size_t number = first; number < last; ++number) mine.emplace_back(g, number, electric, magnetic);
-    const double seconds = app::seconds_of(me, [&] {
-      app::progress bar(me, p.steps);
-      for (std::size_t step = 0; step < p.steps; ++step) {
-        for (const auto& one : mine) one.step_electric();
-        me.barrier();
-        for (const auto& one : mine) one.step_magnetic();
-        me.barrier();
-        bar.reached(step + 1);
-      }
+    const double seconds = app::seconds_of_steps(me, p.steps, [&] {
+      for (const auto& one : mine) one.step_electric();
+      me.barrier();
+      for (const auto& one : mine) one.step_magnetic();
+      me.barrier();
     });
     app::checksum own;
     for (std::size_t number = first; number < last; ++number)

@@ -18,10 +18,9 @@
 
 #include "bands.h"
 #include "options.h"
-#include "progress.h"
 #include "random.h"
 #include "report.h"
-#include "timing.h"
+#include "steps.h"
 #include "v_cycle.h"
 
 namespace {
@@ -213,13 +212,7 @@ app::outcome run(const problem& p, const app::options& o) {
     o.place(me);
     all.initialise(o.seed, me);
     const double at_first = all.residual(me);
-    const double seconds = app::seconds_of(me, [&] {
-      app::progress bar(me, p.cycles);
-      for (std::size_t cycle = 0; cycle < p.cycles; ++cycle) {
-        all.cycle(me);
-        bar.reached(cycle + 1);
-      }
-    });
+    const double seconds = app::seconds_of_steps(me, p.cycles, [&] { all.cycle(me); });
     const double reduction = all.residual(me) / at_first;
     const auto [first, last] = me.share_of(p.finest.planes);
     const auto sum = me.sum(app::checksum_of(all.finest().solution, first, last).value());

@@ -24,10 +24,9 @@
 #include "bands.h"
 #include "checksum.h"
 #include "options.h"
-#include "progress.h"
 #include "random.h"
 #include "report.h"
-#include "timing.h"
+#include "steps.h"
 
 namespace {
 
@@ -306,13 +305,7 @@ app::outcome run(const problem& p, const app::options& o) {
   team.run([&](weft::worker& me) {
     o.place(me);
     share<app::together> mine(p, o.seed, all, me);
-    const double seconds = app::seconds_of(me, [&] {
-      app::progress bar(me, p.steps);
-      for (std::size_t step = 0; step < p.steps; ++step) {
-        mine.step();
-        bar.reached(step + 1);
-      }
-    });
+    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
     app::checksum own;
     for (std::size_t k = 0; k < mine.count(); ++k) {
       const std::size_t place = (axes + components) * (mine.first() + k);

@@ -23,10 +23,9 @@
 #include "bands.h"
 #include "ocean_solver.h"
 #include "options.h"
-#include "progress.h"
 #include "random.h"
 #include "report.h"
-#include "timing.h"
+#include "steps.h"
 
 namespace {
 
@@ -254,13 +253,7 @@ app::outcome run(const problem& p, const app::options& o) {
   team.run([&](weft::worker& me) {
     o.place(me);
     currents<app::together> mine(all, o.seed, me);
-    const double seconds = app::seconds_of(me, [&] {
-      app::progress bar(me, p.steps);
-      for (std::size_t step = 0; step < p.steps; ++step) {
-        mine.step();
-        bar.reached(step + 1);
-      }
-    });
+    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
     const auto [first, last] = me.share_of(p.size);
     const auto sum = me.sum(app::checksum_of(all.layers[0].psi, first, last).value() +
                             3 * app::checksum_of(all.layers[1].psi, first, last).value());
