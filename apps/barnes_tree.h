@@ -41,8 +41,7 @@ struct extent {
     for (int d = 0; d < 3; ++d) low[d] = std::min(low[d], position[d]), high[d] = std::max(high[d], position[d]);
   }
   extent joined(extent with) const noexcept {
-    with.include(low);
-    with.include(high);
+    for (int d = 0; d < 3; ++d) with.low[d] = std::min(with.low[d], low[d]), with.high[d] = std::max(with.high[d], high[d]);
     return with;
   }
 };
