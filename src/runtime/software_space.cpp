@@ -89,21 +89,20 @@ bool software_space::have(dsm::page_id p, bool write) {
 // --- memory ----------------------------------------------------------------------------------------------------------------------
 
 void* software_space::allocate(std::size_t size, std::size_t alignment, placement where) {
-  bool fresh = false;
-  return heap_->allocate(size, alignment, where, fresh).or_throw();
+  return heap_->allocate(size, alignment, where).or_throw();
 }
 
 void* software_space::allocate_together(std::size_t size, std::size_t alignment, placement where) {
-  void* p = nullptr;
-  if (self() == 0) {
-    bool fresh = false;
-    p = heap_->allocate(size, alignment, where, fresh).or_throw();
-    if (!fresh) std::memset(p, 0, size);
-  }
-  std::vector<void*> all(nodes());
-  const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
-  barriers_->gather(std::as_bytes(std::span<void* const, 1>(&p, 1)), std::as_writable_bytes(std::span(all))).or_throw();
-  return all[0];
+  const auto caller = __builtin_return_address(0);
+  const dsm::heap::meeting with_all{[&](bytes mine, mutable_bytes all) {
+                                      const wait_note noted(*this, next_barrier(caller));
+                                      return barriers_->gather(mine, all);
+                                    },
+                                    [&] {
+                                      const wait_note noted(*this, next_barrier(caller));
+                                      return barriers_->arrive_and_wait();
+                                    }};
+  return heap_->allocate_together(size, alignment, where, with_all).or_throw();
 }
 
 void software_space::release(void* p) {
