@@ -71,6 +71,16 @@ void page_profile::note_home(extent e) {
     if (const auto known = records_.find(p); known != records_.end()) known->second.counts.home = true;
 }
 
+// Somebody has a copy: from now on the page matters.
+void page_profile::watch(extent e) {
+  pages_.watch(e);
+  if (!on()) [[likely]]
+    return;
+  std::scoped_lock lock(lock_);
+  for (page_id p = e.first; p < e.last; ++p)
+    if (record* r = find(p)) r->counts.home = true;
+}
+
 void page_profile::open_watched(extent e) {
   if (on()) [[unlikely]]
     note_home(e);

@@ -42,12 +42,12 @@ class page_profile final : public pages {
 
   struct use {
     page_id page = 0;
-    bool home = false;                            // it was at home here, the last time that it was opened
+    bool home = false;  // it was at home here, the last time that it was opened
     std::uint32_t read_faults = 0, write_faults = 0;
-    std::uint32_t fetches = 0;                    // times that a copy came, also ahead of its use
-    std::uint32_t writes = 0;                     // times that it was found written
-    std::uint64_t changed_bytes = 0;              // that went away
-    byte_set written, by_others;                  // empty for the home
+    std::uint32_t fetches = 0;        // times that a copy came, also ahead of its use
+    std::uint32_t writes = 0;         // times that it was found written; a home that is not watched is not asked
+    std::uint64_t changed_bytes = 0;  // that went away
+    byte_set written, by_others;      // empty for the home
     std::uint64_t cost() const noexcept { return std::uint64_t{fetches} + writes + read_faults + write_faults; }
   };
   // At most so many, those with the highest cost first.
@@ -62,7 +62,7 @@ class page_profile final : public pages {
   void open_watched(extent e) override;
   void open_free(extent e) override;
   void close(extent e) override;
-  void watch(extent e) override { pages_.watch(e); }
+  void watch(extent e) override;
   void first_write(page_id p) override { pages_.first_write(p); }
   void reopen(page_id p) override { pages_.reopen(p); }
   void take_written(std::vector<page_id>& into) override;

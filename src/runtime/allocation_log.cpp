@@ -8,7 +8,7 @@ namespace weft::runtime {
 
 namespace {
 
-constexpr int own_calls = 2;                            // of the log itself
+constexpr int own_calls = 2;                    // of the log itself
 constexpr std::size_t longest_gap = 16 * 1024;  // inside a group: blocks of one size class lie close together
 
 }  // namespace
@@ -33,8 +33,8 @@ std::vector<allocation_log::group> allocation_log::groups() const {
   std::scoped_lock lock(lock_);
   std::vector<group> all;
   for (const auto& [first, b] : blocks_) {
-    if (!all.empty() && all.back().site == b.site && static_cast<std::size_t>(first - all.back().first) <= all.back().bytes + longest_gap &&
-        b.size <= longest_gap) {
+    if (!all.empty() && all.back().site == b.site &&
+        static_cast<std::size_t>(first - all.back().first) <= all.back().bytes + longest_gap && b.size <= longest_gap) {
       all.back().bytes = std::max(all.back().bytes, static_cast<std::size_t>(first - all.back().first) + b.size);
       ++all.back().blocks;
     } else {
