@@ -91,10 +91,10 @@ result<heap::block> heap::find(std::size_t size, std::size_t alignment, placemen
   if (size > std::size_t{pages_} * page_bytes) return used_up(size, 0);
   if (auto taken = take_back(); !taken) return taken;
   size = std::max<std::size_t>(size, 1);
-  if (alignment > 16) size = std::max(std::bit_ceil(size), alignment);  // powers of two are aligned to themselves
+  const std::size_t block = alignment > 16 ? std::max(std::bit_ceil(size), alignment) : size;  // powers of two are aligned to themselves
   std::scoped_lock guard(lock_);
-  if (size <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch)
-    return find_small(class_of(size));
+  if (block <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch)
+    return find_small(class_of(block));
   return find_large((size + page_bytes - 1) / page_bytes, std::max<std::size_t>(alignment / page_bytes, 1), where);
 }
 

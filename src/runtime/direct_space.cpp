@@ -114,6 +114,7 @@ void direct_space::meet(const void* caller) {
                                     const wait_note noted(*this, here);
                                     wait();
                                   });
+  note_met();
 }
 
 void direct_space::barrier() {
