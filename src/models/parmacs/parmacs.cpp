@@ -5,11 +5,13 @@
 #include <ctime>
 #include <new>
 
+#include <unistd.h>
 #include <weft/memory.h>
 
 #include "models/parmacs/output.h"
 #include "models/parmacs/program.h"
 #include "models/parmacs/same_addresses.h"
+#include "runtime/ending.h"
 
 namespace {
 
@@ -21,13 +23,16 @@ mutex* fences = nullptr;              // its holders follow one another as their
 // A program that ends with another status has failed: then the launcher ends the other nodes and says so.
 void at_exit(int status, void*) {
   if (status != 0 || current == nullptr) return;
-  parmacs::program* p = std::exchange(current, nullptr);
-  if (p->is_first()) {
-    p->end();
-  } else if (p->works()) {
-    current = p;
-    p->ended_by_exit();
+  if (::gettid() != ::getpid())
+    runtime::end_with(errc::invalid_argument, "a worker has called exit, and its node has other workers; start the program on as many "
+                                              "nodes as it has workers, or let the worker return");
+  if (current->is_first()) {
+    current->end();
+  } else if (current->works()) {
+    ::on_exit(at_exit, nullptr);  // the next worker here may end in the same way
+    current->ended_by_exit();
   }
+  current = nullptr;
 }
 
 // After the program's own constructors: libraries come after the program in the list of these.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <sys/mman.h>
+
 #include "dsm/waiting.h"
 #include "models/parmacs/output.h"
 #include "models/parmacs/same_addresses.h"
@@ -60,21 +62,32 @@ node_id program::least_busy() const {
   return static_cast<node_id>(std::min_element(busy_.begin(), busy_.end()) - busy_.begin());
 }
 
+window program::make_image() {
+  if (image_.base() == nullptr) {
+    image_ = dsm::lazy_memory::create(data_.most_bytes()).or_throw();
+    image_window_ = image_.expose(port_).or_throw();
+  }
+  data_.pack(image_.base());
+  return image_window_;
+}
+
+// Gives its memory back, and makes it zero.
+void program::drop_image() {
+  if (::madvise(image_.base(), os::round_to_pages(data_.most_bytes()), MADV_REMOVE) != 0)
+    throw error(errc::system, "the memory that the program's data were copied through could not be given back");
+}
+
 void program::start(function f, std::uint32_t workers) {
   show_all_output();
   end_initialisation();
   order o{.what = order_kind::work, .f = f, .ticket = tickets_ += workers, .one_a_node = one_a_node_};
   given_.fetch_add(workers);
-  dsm::lazy_memory image;
   std::uint32_t takers = 0;
   taken_ = 0;
   for (std::uint32_t i = 0; i < workers; ++i) {
     const node_id node = least_busy();
     o.has_image = busy_[node]++ == 0;
-    if (o.has_image && takers++ == 0) {
-      image = data_.pack().or_throw();
-      o.image = image.expose(port_).or_throw();
-    }
+    if (o.has_image && takers++ == 0) o.image = make_image();
     if (node != 0) {
       give(node, o);
       continue;
@@ -84,7 +97,7 @@ void program::start(function f, std::uint32_t workers) {
   }
   if (takers == 0) return;
   wait_until([&] { return taken_ == takers; }, "waiting for the nodes to take the program's data");
-  port_.revoke(o.image).or_throw();
+  drop_image();
 }
 
 void program::create(function f) {

@@ -20,6 +20,7 @@
 #include <weft/job.h>
 #include <weft/sync.h>
 
+#include "dsm/lazy_memory.h"
 #include "models/parmacs/program_data.h"
 
 namespace weft::parmacs {
@@ -74,6 +75,8 @@ class program {
   void worker_ended();
   void end_initialisation();
   void start(function f, std::uint32_t workers);
+  window make_image();
+  void drop_image();
   node_id least_busy() const;
   void wait_until(condition holds, const char* what);
 
@@ -88,6 +91,8 @@ class program {
 
   // Of node 0's main thread.
   bool initialised_ = false;
+  dsm::lazy_memory image_;  // of the data, while others take them
+  window image_window_;
   word tickets_ = 0, waited_for_ = 0;
   // What the others have said: how many have taken their data, and which have ended, by node. Read by main's thread.
   std::atomic<std::uint32_t> taken_{0};

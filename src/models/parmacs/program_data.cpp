@@ -54,6 +54,7 @@ class object {
     for_segments(PT_DYNAMIC, [&](const auto&, range at) {
       into.push_back(at);
       for (auto* d = reinterpret_cast<const ElfW(Dyn)*>(at.first); d->d_tag != DT_NULL; ++d) note(*d);
+      if (linkage_table_ != 0) into.push_back({linkage_table_, linkage_table_ + 3 * sizeof(ElfW(Addr))});  // the loader's first words
     });
     for (const auto& t : {table{rela_, rela_size_}, table{linkage_, linkage_size_}})
       for (std::size_t i = 0; i < t.size / sizeof(ElfW(Rela)); ++i)
@@ -74,6 +75,7 @@ class object {
       case DT_RELA: rela_ = placed(d.d_un.d_ptr); break;
       case DT_RELASZ: rela_size_ = d.d_un.d_val; break;
       case DT_JMPREL: linkage_ = placed(d.d_un.d_ptr); break;
+      case DT_PLTGOT: linkage_table_ = placed(d.d_un.d_ptr); break;
       case DT_PLTRELSZ: linkage_size_ = d.d_un.d_val; break;
       case DT_SYMTAB: symbols_ = reinterpret_cast<const ElfW(Sym)*>(placed(d.d_un.d_ptr)); break;
       default: break;
@@ -91,7 +93,7 @@ class object {
   }
 
   const dl_phdr_info& info_;
-  mutable address rela_ = 0, linkage_ = 0;
+  mutable address rela_ = 0, linkage_ = 0, linkage_table_ = 0;
   mutable std::size_t rela_size_ = 0, linkage_size_ = 0;
   mutable const ElfW(Sym) * symbols_ = nullptr;
 };
@@ -164,29 +166,28 @@ program_data program_data::find(bool libraries_differ) {
   return found;
 }
 
-result<dsm::lazy_memory> program_data::pack() const {
+std::size_t program_data::most_bytes() const noexcept {
+  std::size_t size = sizeof(word);
+  for (const part& all : parts_) size += all.size + (all.size / page + 2) * sizeof(part);
+  return size;
+}
+
+void program_data::pack(std::byte* into) const {
   std::vector<part> filled;
-  std::size_t size = 0;
   for (const part& all : parts_)
     for_pages(all, [&](std::byte* at, std::size_t n) {
       if (is_zero(at, n)) return;
       if (filled.empty() || filled.back().first + filled.back().size != at) filled.push_back({at, 0});
       filled.back().size += n;
-      size += n;
     });
-  const std::size_t list = filled.size() * sizeof(part);
-  auto image = dsm::lazy_memory::create(sizeof(word) + list + size);
-  if (!image) return image;
+  const auto append = [&into](const void* from, std::size_t size) {
+    if (size != 0) std::memcpy(into, from, size);
+    into += size;
+  };
   const word count = filled.size();
-  std::byte* to = image->base();
-  std::memcpy(to, &count, sizeof count);
-  if (list != 0) std::memcpy(to + sizeof count, filled.data(), list);
-  to += sizeof count + list;
-  for (const part& f : filled) {
-    std::memcpy(to, f.first, f.size);
-    to += f.size;
-  }
-  return image;
+  append(&count, sizeof count);
+  append(filled.data(), filled.size() * sizeof(part));
+  for (const part& f : filled) append(f.first, f.size);
 }
 
 status program_data::unpack(port& p, node_id node, const window& image) const {

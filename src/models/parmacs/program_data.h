@@ -15,8 +15,6 @@
 
 #include <weft/port.h>
 
-#include "dsm/lazy_memory.h"
-
 namespace weft::parmacs {
 
 // Where the program lies, and where it finds the C library.
@@ -39,8 +37,9 @@ class program_data {
 
   std::span<const part> parts() const noexcept { return parts_; }
 
-  // The data as it is now; pages of zeros cost nothing.
-  result<dsm::lazy_memory> pack() const;
+  // An image of the data as they are now, of at most most_bytes(); pages of zeros cost nothing. `into` is all zero before.
+  std::size_t most_bytes() const noexcept;
+  void pack(std::byte* into) const;
 
   // Makes the data of this node those of the image in `window` of `node`. Nothing of the program may run meanwhile.
   status unpack(port& p, node_id node, const window& image) const;

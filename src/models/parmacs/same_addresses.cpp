@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "models/parmacs/program_data.h"
+#include "runtime/ending.h"
 #include "runtime/launched.h"
 #include "runtime/pmix_bootstrap.h"
 
@@ -36,10 +37,10 @@ bool compare_addresses(job& with) {
   bool differ = false;
   for (node_id n = 0; n < with.nodes(); ++n) {
     if (all[n].program != all[0].program)
-      throw error(errc::unavailable,
-                  base::format("the program lies at %p on node 0 and at %p on node %u, so pointers cannot be shared; this machine does not "
-                               "let programs choose their address: link the program with -no-pie",
-                               all[0].program, all[n].program, n));
+      runtime::end_with(errc::unavailable,
+                        base::format("the program lies at %p on node 0 and at %p on node %u, so pointers cannot be shared; this machine "
+                                     "does not let programs choose their address: link the program with -no-pie",
+                                     all[0].program, all[n].program, n));
     differ = differ || all[n].library != all[0].library;
   }
   return differ;

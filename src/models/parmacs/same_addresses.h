@@ -12,7 +12,7 @@ namespace weft::parmacs {
 // At the very start of a node of a job; returns in the process that goes on.
 void start_at_fixed_address(char** arguments);
 
-// Collective: throws if the program is not where it is on node 0. Returns whether its libraries are elsewhere on some node.
+// Collective: ends the program if it does not lie where it does on node 0. Returns whether its libraries are elsewhere on some node.
 bool compare_addresses(job& with);
 
 }  // namespace weft::parmacs
