@@ -91,10 +91,11 @@ result<heap::block> heap::find(std::size_t size, std::size_t alignment, placemen
   if (size > std::size_t{pages_} * page_bytes) return used_up(size, 0);
   if (auto taken = take_back(); !taken) return taken;
   size = std::max<std::size_t>(size, 1);
-  const std::size_t block = alignment > 16 ? std::max(std::bit_ceil(size), alignment) : size;  // powers of two are aligned to themselves
+  // Powers of two are aligned to themselves.
+  const std::size_t small = alignment > 16 ? std::max(std::bit_ceil(size), alignment) : size;
   std::scoped_lock guard(lock_);
-  if (block <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch)
-    return find_small(class_of(block));
+  if (small <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch)
+    return find_small(class_of(small));
   return find_large((size + page_bytes - 1) / page_bytes, std::max<std::size_t>(alignment / page_bytes, 1), where);
 }
 
