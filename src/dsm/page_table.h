@@ -19,7 +19,7 @@
 
 namespace weft::dsm {
 
-enum class view : std::uint8_t { closed, cached, watched, free };
+enum class view : std::uint8_t { closed, cached, watched, free, mirrored };
 
 class page_table {
  public:

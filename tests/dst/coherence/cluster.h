@@ -23,6 +23,8 @@ struct protocol_under_test {
 };
 inline constexpr protocol_under_test protocols[] = {
     {"hlrc", false},
+    {"hlrc-au", false},
+    {"hlrc-update", false},
     {"cashmere", true},
 };
 inline bool tells_holders_only(const std::string& protocol) {
