@@ -17,6 +17,8 @@ enum own_handler : handler_id {
   home_changes_reply,
   copy_update,
   copy_update_reply,
+  home_request,
+  home_reply,
 };
 
 }  // namespace weft::dsm

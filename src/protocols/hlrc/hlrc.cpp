@@ -5,7 +5,6 @@
 
 #include "base/bytes.h"
 #include "dsm/own_handlers.h"
-#include "protocols/hlrc/run_list.h"
 
 namespace weft::protocols {
 
@@ -19,7 +18,10 @@ result<std::unique_ptr<hlrc>> hlrc::create(port& p, dsm::pages& memory, dsm::pag
   if (!copied) return copied.failure();
   auto holders = os::reserve(memory.count() * holder_words(p.nodes()) * sizeof(word));
   if (!holders) return holders.failure();
-  std::unique_ptr<hlrc> h(new hlrc({p, memory, table, homes}, settings, std::move(*copied), std::move(*holders)));
+  auto records = os::reserve(memory.count() * sizeof(page_record));
+  if (!records) return records.failure();
+  std::unique_ptr<hlrc> h(
+      new hlrc({p, memory, table, homes}, settings, std::move(*copied), std::move(*holders), std::move(*records)));
   const auto on = [&](handler_id id, void (hlrc::*serve)(const message&)) {
     p.on(id, [self = h.get(), serve](const message& m) { (self->*serve)(m); });
   };
@@ -29,31 +31,55 @@ result<std::unique_ptr<hlrc>> hlrc::create(port& p, dsm::pages& memory, dsm::pag
   on(dsm::home_changes_reply, &hlrc::take_changes_reply);
   on(dsm::copy_update, &hlrc::take_update);
   on(dsm::copy_update_reply, &hlrc::take_update_reply);
+  on(dsm::home_request, &hlrc::serve_home);
+  on(dsm::home_reply, &hlrc::take_home);
   with_all({});  // nobody asks before all can answer
   return h;
 }
 
 // --- faults ----------------------------------------------------------------------------------------------------------------------
 
-status hlrc::fetch(node_id home, extent e) {
-  const auto offset = std::uint64_t{e.first} * page_bytes;
-  auto q = std::make_unique<question>();
-  q->into = pages_.frames().span().subspan(offset, std::size_t{e.count()} * page_bytes);
-  const word request[] = {reinterpret_cast<word>(q.get()), e.first, e.last};
-  if (auto sent = port_.send(home, lane::request, dsm::page_request, request); !sent) return sent;
+// A node that is not home any more, to some of them, says so, and where to ask; for that page, not for those that follow.
+status hlrc::fetch(node_id home_of_all, extent e) {
+  for (node_id home = home_of_all; e.first < e.last;) {
+    auto q = std::make_unique<question>();
+    q->home = home;
+    q->of = home == home_of_all ? e : extent{e.first, e.first + 1};
+    if (auto asked = ask(*q); !asked) return (void)q.release(), asked.clone();  // the answer may still come, in a program that is about to end
+    if (q->outdated) continue;
+    for (page_id p = e.first; p < e.first + q->served; ++p) table_.peek(p).home_plus_1 = home + 1;
+    e.first += q->served;
+    if (q->served == 0 && q->elsewhere == home)
+      if (auto rested = rest(); !rested) return rested;
+    home = q->served != 0 ? home_of_all : q->elsewhere;
+  }
+  return {};
+}
+
+status hlrc::ask(question& q) {
+  if (settings_.moving && settings_.update) {
+    std::scoped_lock lock(copies_lock_);
+    questions_.push_back(&q);
+  }
+  const word request[] = {reinterpret_cast<word>(&q), q.of.first, q.of.last};
+  if (auto sent = port_.send(q.home, lane::request, dsm::page_request, request); !sent) return sent;
   auto waited = dsm::wait_for(
-      port_, [&] { return q->done.load(std::memory_order_acquire); }, "waiting for a page from its home");
-  if (!waited) (void)q.release();  // the answer may still come, in a program that is about to end
+      port_, [&] { return q.done.load(std::memory_order_acquire); }, "waiting for a page from its home");
+  std::scoped_lock lock(copies_lock_);
+  std::erase(questions_, &q);
   return waited;
 }
 
 // At the home, on whichever thread drives.
 void hlrc::serve_page(const message& m) {
   if (m.words.size() != 3) return;
-  const extent e{static_cast<page_id>(m.words[1]), static_cast<page_id>(m.words[2])};
+  extent e{static_cast<page_id>(m.words[1]), static_cast<page_id>(m.words[2])};
   if (e.last > pages_.count() || e.first >= e.last || e.count() * page_bytes > most_payload) return;
+  node_id elsewhere = port_.self();
   {
     std::scoped_lock lock(copies_lock_);
+    for (page_id p = e.first; settings_.moving && p < e.last; ++p)
+      if (!at_home(p, elsewhere)) e.last = p;
     for (page_id p = e.first; p < e.last; ++p) {
       if (settings_.update) holders(p)[m.source / 64] |= word{1} << m.source % 64;
       if (copied_.contains(p)) continue;
@@ -69,12 +95,16 @@ void hlrc::serve_page(const message& m) {
     for (page_id p = e.first; p < e.last; ++p) pages_.read(p, released.data() + std::size_t{p - e.first} * page_bytes);
     contents = released;
   }
-  port_.send(m.source, lane::reply, dsm::page_reply, m.words.first(1), contents).ignore();  // a requester that is gone needs none
+  const word reply[] = {m.words[0], e.count(), elsewhere};
+  port_.send(m.source, lane::reply, dsm::page_reply, reply, contents).ignore();  // a requester that is gone needs none
 }
 
 void hlrc::take_page(const message& m) {
   auto* q = reinterpret_cast<question*>(m.words[0]);
-  std::memcpy(q->into.data(), m.payload.data(), std::min(m.payload.size(), q->into.size()));
+  const auto into = pages_.frames().span().subspan(std::size_t{q->of.first} * page_bytes, std::size_t{q->of.count()} * page_bytes);
+  std::memcpy(into.data(), m.payload.data(), std::min(m.payload.size(), into.size()));
+  q->served = static_cast<page_id>(m.words[1]);
+  q->elsewhere = static_cast<node_id>(m.words[2]);
   q->done.store(true, std::memory_order_release);  // pairs with the acquire in fetch
 }
 
@@ -91,6 +121,8 @@ status hlrc::release() {
   std::vector<written_page> written;
   watch_copied(written);
   if (auto published = publish(written); !published) return published;
+  if (settings_.moving)
+    if (auto moved = move_homes(written); !moved) return moved;
   if (written.empty()) return {};
 
   interval i;
@@ -129,100 +161,6 @@ void hlrc::end_watches(const std::vector<written_page>& written) {
     }
   }
   stop_watching(alone);
-}
-
-// --- changes ---------------------------------------------------------------------------------------------------------------------
-
-status hlrc::deliver(std::span<const dsm::changes> by_home, std::vector<written_page>& changed) {
-  if (settings_.by_put) return home_based::deliver(by_home, changed);
-  auto d = std::make_unique<delivery>();
-  for (node_id home = 0; home < port_.nodes(); ++home) {
-    if (by_home[home].empty()) continue;
-    if (auto sent = send_home(home, by_home[home], *d); !sent) return (void)d.release(), sent.clone();
-  }
-  auto waited = dsm::wait_for(
-      port_, [&] { return d->complete(); }, "waiting for changes to arrive at their homes");
-  if (!waited) return (void)d.release(), waited.clone();  // replies may still come, in a program that is about to end
-  std::sort(d->untold.begin(), d->untold.end());
-  std::erase_if(changed, [&](const written_page& w) { return !std::binary_search(d->untold.begin(), d->untold.end(), w.page); });
-  return {};
-}
-
-status hlrc::send_home(node_id home, const dsm::changes& c, delivery& d) {
-  const word token = reinterpret_cast<word>(&d);
-  auto runs = c.runs();
-  while (!runs.empty()) {
-    run_list some;
-    while (!runs.empty() && some.add(runs.front())) runs = runs.subspan(1);
-    d.sent.fetch_add(1, std::memory_order_relaxed);  // read by this thread
-    if (auto sent = port_.send(home, lane::request, dsm::home_changes, std::span(&token, 1), some.payload()); !sent) return sent;
-  }
-  return {};
-}
-
-// At the home, on whichever thread drives. Its own changes come this way too, for the order's sake: among handlers, a page is read and
-// sent, or changed and its changes sent, one after another.
-void hlrc::serve_changes(const message& m) {
-  std::vector<run> runs;
-  if (m.words.size() != 1 || !run_list::read(m.payload, pages_.count(), runs)) return;
-  if (m.source != port_.self())
-    run_list::for_pages(runs, [&](page_id p, std::span<const run> of_page) { pages_.update(p, of_page); });
-  std::vector<page_id> untold;
-  const word reply[] = {m.words[0], forward(m.source, m.words[0], runs, untold)};
-  port_.send(m.source, lane::reply, dsm::home_changes_reply, reply, std::as_bytes(std::span(untold))).ignore();
-}
-
-void hlrc::take_changes_reply(const message& m) {
-  auto* d = reinterpret_cast<delivery*>(m.words[0]);
-  const std::size_t had = d->untold.size();
-  d->untold.resize(had + m.payload.size() / sizeof(page_id));
-  std::memcpy(d->untold.data() + had, m.payload.data(), m.payload.size());
-  d->holders.fetch_add(static_cast<std::uint32_t>(m.words[1]), std::memory_order_relaxed);  // ordered by the release that follows
-  d->replies.fetch_add(1, std::memory_order_release);                                       // pairs with complete()
-}
-
-// Sends what `writer` has changed in pages whose home is here on to all others who have copies; how many messages that were. Pages
-// whose holders get nothing, and so have to be told by notices, are appended to `untold`.
-std::uint32_t hlrc::forward(node_id writer, word token, std::span<const run> runs, std::vector<page_id>& untold) {
-  std::uint32_t sent = 0;
-  std::vector<run_list> to(settings_.update ? port_.nodes() : 0);
-  const auto flush = [&](node_id holder) {
-    const word words[] = {token, writer};
-    port_.send(holder, lane::reply, dsm::copy_update, words, to[holder].payload()).ignore();  // who is gone breaks the job
-    to[holder] = {};
-    ++sent;
-  };
-  std::vector<word> who(holder_words(port_.nodes()));
-  run_list::for_pages(runs, [&](page_id p, std::span<const run> of_page) {
-    if (!settings_.update) return untold.push_back(p);
-    {
-      std::scoped_lock lock(copies_lock_);
-      std::copy_n(holders(p).begin(), who.size(), who.begin());
-    }
-    for (node_id n = 0; n < port_.nodes(); ++n) {
-      if (n == writer || !(who[n / 64] >> n % 64 & 1)) continue;
-      for (const run& r : of_page)
-        if (!to[n].add(r)) {
-          flush(n);
-          to[n].add(r);
-        }
-    }
-  });
-  for (node_id n = 0; n < to.size(); ++n)
-    if (!to[n].empty()) flush(n);
-  return sent;
-}
-
-// At a holder. A copy that has been dropped meanwhile is not hurt: it is fetched whole before it is used again.
-void hlrc::take_update(const message& m) {
-  std::vector<run> runs;
-  if (m.words.size() != 2 || m.words[1] >= port_.nodes() || !run_list::read(m.payload, pages_.count(), runs)) return;
-  run_list::for_pages(runs, [&](page_id p, std::span<const run> of_page) { pages_.update(p, of_page); });
-  port_.send(static_cast<node_id>(m.words[1]), lane::reply, dsm::copy_update_reply, m.words.first(1)).ignore();
-}
-
-void hlrc::take_update_reply(const message& m) {
-  reinterpret_cast<delivery*>(m.words[0])->holder_replies.fetch_add(1, std::memory_order_release);  // pairs with complete()
 }
 
 // --- notices ---------------------------------------------------------------------------------------------------------------------
