@@ -67,6 +67,10 @@ class pages {
   // Writes of threads that are not synchronised with the caller may be in or will be taken the next time, but none is lost.
   virtual bool take_changes(page_id p, changes& into) = 0;
 
+  // What a page holds without the changes that have not been taken: for giving a copy of it to others. Valid for as long as the
+  // caller holds the page's entry.
+  virtual bytes taken(page_id p) = 0;
+
  protected:
   pages() = default;
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/activity.h"
-#include "dsm/home_based.h"
+#include "dsm/protocol_statistics.h"
 
 namespace weft::runtime {
 

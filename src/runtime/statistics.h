@@ -8,7 +8,7 @@
 
 #include "base/activity.h"
 #include "base/bytes.h"
-#include "dsm/home_based.h"
+#include "dsm/protocol_statistics.h"
 #include "runtime/bootstrap.h"
 #include "runtime/observed.h"
 
