@@ -263,7 +263,7 @@ void hand_over(weft::job& job, std::uint64_t times) {
     a[2] = job.self() + 1;
     more = a[1] < times;
   }
-  check(job.sum(mine) == a[0], "a count that is not the sum of all writes");
+  check(weft::sum(mine) == a[0], "a count that is not the sum of all writes");
 }
 
 }  // namespace

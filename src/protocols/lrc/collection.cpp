@@ -41,22 +41,25 @@ bytes bytes_in(const vector_time& v) {
 
 }  // namespace
 
-// Asks for a collection from 1/share of the bound on. At the bound, waits for it: for a second one if the first had begun before.
+// From 1/share of the bound on, asks for a collection, once for each; whether there is so much that a release must wait for it.
+bool lrc::ask_if_large(std::size_t share, std::uint64_t& epoch) {
+  bool ask, wait;
+  {
+    std::scoped_lock guard(lock_);
+    epoch = history_.epoch();
+    const std::size_t now = history_.memory();
+    ask = now >= bound_ / share && asked_epoch_ != epoch;
+    if (ask) asked_epoch_ = epoch;
+    wait = now >= bound_ - bound_ / 8;
+  }
+  if (ask) tell(0, step::want);
+  return wait;
+}
+
+// Waits for a second collection if the first had begun before.
 status lrc::collect_if_large(std::size_t share) {
-  for (int round = 0; round < 2; ++round) {
-    std::uint64_t epoch;
-    bool ask = false, wait = false;
-    {
-      std::scoped_lock guard(lock_);
-      epoch = history_.epoch();
-      const std::size_t now = history_.memory();
-      if (now < bound_ / share) return {};
-      ask = asked_epoch_ != epoch;
-      asked_epoch_ = epoch;
-      wait = now >= bound_;
-    }
-    if (ask) tell(0, step::want);
-    if (!wait) return {};
+  std::uint64_t epoch;
+  for (int round = 0; round < 2 && ask_if_large(share, epoch); ++round) {
     const auto over = [&] {
       std::scoped_lock guard(lock_);
       return history_.epoch() != epoch;

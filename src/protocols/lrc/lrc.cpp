@@ -323,6 +323,8 @@ void lrc::serve_diffs(const message& m) {
     }
     const word words[] = {q, static_cast<word>(found)};
     dsm::send_parcel(port_, to, lane::reply, dsm::diff_reply, words, diffs).ignore();  // as above
+    std::uint64_t epoch;
+    ask_if_large(2, epoch);
   };
   bool made;
   {

@@ -27,7 +27,7 @@ namespace weft::protocols {
 
 class lrc final : public dsm::protocol {
  public:
-  // Collective. A release waits for a collection when intervals and diffs take `bound` bytes on its node.
+  // Collective. Intervals and diffs take about `bound` bytes on each node; a release waits where they come close to it.
   static result<std::unique_ptr<lrc>> create(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound,
                                              const dsm::exchange& with_all);
 
@@ -114,6 +114,7 @@ class lrc final : public dsm::protocol {
     node_id arrived = 0;
     std::size_t jobs = 0;  // of the present step that are not done
   };
+  bool ask_if_large(std::size_t share, std::uint64_t& epoch);
   status collect_if_large(std::size_t share);
   void take_step(const message& m);
   void tell(node_id node, step s, bytes content = {});
