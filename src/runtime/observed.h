@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include <weft/port.h>
+
 #include "base/activity.h"
 #include "dsm/protocol_statistics.h"
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <weft/port.h>
+
 #include "base/activity.h"
 #include "base/bytes.h"
 #include "dsm/protocol_statistics.h"

@@ -33,7 +33,7 @@ class lrc_history : public testing::Test {
     return changed;
   }
 
-  static std::vector<diff> ask(const history& writer, const history::need::part& part, history::found expected = history::found::all) {
+  static std::vector<diff> ask(const history& writer, const history::need::part& part, history::answer expected = history::answer::all) {
     std::vector<std::byte> answer;
     EXPECT_EQ(writer.diffs(page, part.after, part.upto, 0, answer), expected);
     std::vector<diff> all;
@@ -97,7 +97,7 @@ TEST_F(lrc_history, a_copy_that_lacks_what_was_collected_is_given_up) {
   for (history* h : {&a, &c}) h->forget(cut);
   EXPECT_TRUE(c.needs(page).missing);
   EXPECT_FALSE(a.needs(page).missing);
-  ask(a, {0, 0, 1}, history::found::collected);
+  ask(a, {0, 0, 1}, history::answer::collected);
 }
 
 TEST_F(lrc_history, a_page_that_was_fetched_gets_its_own_later_changes_again) {

@@ -309,21 +309,21 @@ std::vector<page_id> history::all_untaken(interval_number upto) const {
   return all;
 }
 
-history::found history::diffs(page_id p, interval_number after, interval_number upto, std::size_t skip,
+history::answer history::diffs(page_id p, interval_number after, interval_number upto, std::size_t skip,
                               std::vector<std::byte>& into) const {
-  if (after < cut_[self_]) return found::collected;
+  if (after < cut_[self_]) return answer::collected;
   const page* of = look(p);
-  if (!of) return found::all;
+  if (!of) return answer::all;
   for (const auto& d : of->own) {
     if (d.last <= after || d.first > upto) continue;
     if (skip > 0) {
       --skip;
       continue;
     }
-    if (into.size() > most_at_once) return found::more;
+    if (into.size() > most_at_once) return answer::more;
     write(into, d);
   }
-  return found::all;
+  return answer::all;
 }
 
 // --- collection ------------------------------------------------------------------------------------------------------------------

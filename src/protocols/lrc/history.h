@@ -106,8 +106,8 @@ class history {
 
   // Appends the diffs that cover an interval beyond `after` and up to `upto`, from the one numbered `skip` among them on, for one
   // message; whether these were all, or there are more, or they have been collected.
-  enum class found : word { all, more, collected };
-  found diffs(dsm::page_id p, interval_number after, interval_number upto, std::size_t skip, std::vector<std::byte>& into) const;
+  enum class answer : word { all, more, collected };
+  answer diffs(dsm::page_id p, interval_number after, interval_number upto, std::size_t skip, std::vector<std::byte>& into) const;
 
   // --- collection -----------------------------------------------------------------------------------------------------------------
 

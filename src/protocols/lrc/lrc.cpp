@@ -128,8 +128,8 @@ result<bool> lrc::ask_for_diffs(page_id p, const history::need& needed, std::vec
     std::vector<std::size_t> rest;
     for (std::size_t k = 0; k < asked.size(); ++k) {
       const std::size_t i = unanswered[k];
-      if (asked[k]->found == history::found::collected) return false;
-      if (asked[k]->found == history::found::more) rest.push_back(i);
+      if (asked[k]->found == history::answer::collected) return false;
+      if (asked[k]->found == history::answer::more) rest.push_back(i);
       if (!read(asked[k]->answer, come[i])) return status(errc::invalid_argument, "diffs that make no sense");
       if (auto* a = port_.activity()) a->fetched(needed.parts[i].writer, asked[k]->answer.size());
     }
@@ -162,7 +162,7 @@ status lrc::fetch_diffs(page_id p, const history::need& needed) {
 void lrc::take_answer(const message& m) {
   auto* q = reinterpret_cast<question*>(m.words[0]);
   if (!dsm::take_piece(m, q->answer)) return;
-  q->found = static_cast<history::found>(m.words[1]);
+  q->found = static_cast<history::answer>(m.words[1]);
   q->done.store(true, std::memory_order_release);  // pairs with the acquire in wait_for_answers
 }
 
@@ -305,7 +305,7 @@ void lrc::serve_page(const message& m) {
                copy->insert(copy->end(), page.begin(), page.end());
              },
              [this, copy, to = m.source, q = m.words[0]] {
-               const word words[] = {q, static_cast<word>(history::found::all)};
+               const word words[] = {q, static_cast<word>(history::answer::all)};
                dsm::send_parcel(port_, to, lane::reply, dsm::page_reply, words, *copy).ignore();  // a requester that is gone needs none
              }});
 }
@@ -316,7 +316,7 @@ void lrc::serve_diffs(const message& m) {
   const auto after = static_cast<interval_number>(m.words[2]), upto = static_cast<interval_number>(m.words[3]);
   const auto answer = [this, p, after, upto, skip = m.words[4], to = m.source, q = m.words[0]] {
     std::vector<std::byte> diffs;
-    history::found found;
+    history::answer found;
     {
       std::scoped_lock guard(lock_);
       found = history_.diffs(p, after, upto, skip, diffs);

@@ -50,7 +50,7 @@ class lrc final : public dsm::protocol {
   // A request that waits for its answer.
   struct question {
     std::vector<std::byte> answer;
-    history::found found = history::found::all;
+    history::answer found = history::answer::all;
     std::atomic<bool> done{false};
   };
   // Something to do with a page whose entry is held, and something to do afterwards. Neither waits for other nodes.
