@@ -21,7 +21,7 @@ class lrc_history : public testing::Test {
   history b{1, 3, pages, dsm::page_set::create(pages).or_throw()};
   history c{2, 3, pages, dsm::page_set::create(pages).or_throw()};
 
-  static void write_in_an_interval(history& h) { EXPECT_EQ(h.end_interval({page}, h.closes()), 1u); }
+  static void write_in_an_interval(history& h) { EXPECT_EQ(h.end_interval({page}), 1u); }
 
   static std::vector<dsm::page_id> acquire(history& to, const history& from) {
     dsm::notices n;
@@ -46,7 +46,7 @@ TEST_F(lrc_history, a_diff_that_covers_more_than_was_asked_for_is_not_asked_for_
   write_in_an_interval(a);
   EXPECT_EQ(acquire(c, a), std::vector<dsm::page_id>{page});
   write_in_an_interval(a);
-  a.taken(page, byte_at(0, 1));
+  a.taken(page, a.own(), byte_at(0, 1));
   const auto needed = c.needs(page);
   ASSERT_EQ(needed.parts.size(), 1u);
   std::vector<diff> own;
@@ -57,10 +57,10 @@ TEST_F(lrc_history, a_diff_that_covers_more_than_was_asked_for_is_not_asked_for_
 
 TEST_F(lrc_history, diffs_that_come_in_any_order_are_put_in_in_causal_order) {
   write_in_an_interval(a);
-  a.taken(page, byte_at(5, 1));
+  a.taken(page, a.own(), byte_at(5, 1));
   acquire(b, a);
   write_in_an_interval(b);
-  b.taken(page, byte_at(5, 2));
+  b.taken(page, b.own(), byte_at(5, 2));
   acquire(c, b);
   const auto needed = c.needs(page);
   ASSERT_EQ(needed.parts.size(), 2u);
@@ -74,24 +74,42 @@ TEST_F(lrc_history, diffs_that_come_in_any_order_are_put_in_in_causal_order) {
 TEST_F(lrc_history, what_was_closed_with_changes_is_told_with_the_next_interval) {
   a.closing(page);
   a.closed(page, true, byte_at(0, 1));
-  EXPECT_EQ(a.end_interval({}, a.closes()), 1u);
+  EXPECT_EQ(a.end_interval({}), 1u);
   EXPECT_EQ(ask(a, {0, 0, 1}).size(), 1u);
   a.closing(page);
   a.closed(page, false, {});
-  EXPECT_EQ(a.end_interval({}, a.closes()), 0u);
+  EXPECT_EQ(a.end_interval({}), 0u);
 }
 
 TEST_F(lrc_history, a_page_closed_while_it_was_found_written_needs_no_diff_any_more) {
-  const auto before = a.closes();
+  a.begin_release();
   a.closing(page);
   a.closed(page, true, byte_at(0, 1));
-  a.end_interval({page}, before);
+  a.end_interval({page});
   EXPECT_FALSE(a.untaken(page, 1));
+}
+
+TEST_F(lrc_history, a_page_closed_and_written_again_before_it_was_found_written_needs_a_diff) {
+  a.begin_release();
+  a.closing(page);
+  a.closed(page, true, byte_at(0, 1));
+  a.opened(page);
+  a.end_interval({page});
+  EXPECT_TRUE(a.untaken(page, 1));
+}
+
+TEST_F(lrc_history, an_interval_that_ends_while_a_diff_is_made_gets_one_of_its_own) {
+  write_in_an_interval(a);
+  const auto ended = a.own();
+  write_in_an_interval(a);
+  a.taken(page, ended, byte_at(0, 1));
+  EXPECT_FALSE(a.untaken(page, 1));
+  EXPECT_TRUE(a.untaken(page, 2));
 }
 
 TEST_F(lrc_history, a_copy_that_lacks_what_was_collected_is_given_up) {
   write_in_an_interval(a);
-  a.taken(page, byte_at(0, 1));
+  a.taken(page, a.own(), byte_at(0, 1));
   acquire(c, a);
   const vector_time cut{1, 0, 0};
   for (history* h : {&a, &c}) h->forget(cut);
@@ -102,7 +120,7 @@ TEST_F(lrc_history, a_copy_that_lacks_what_was_collected_is_given_up) {
 
 TEST_F(lrc_history, a_page_that_was_fetched_gets_its_own_later_changes_again) {
   write_in_an_interval(a);
-  a.taken(page, byte_at(0, 1));
+  a.taken(page, a.own(), byte_at(0, 1));
   acquire(c, a);
   c.closing(page);
   c.closed(page, true, byte_at(9, 3));
@@ -121,10 +139,10 @@ TEST_F(lrc_history, memory_is_what_it_was_after_everything_is_forgotten) {
   const std::size_t before = a.memory();
   for (int i = 0; i < 100; ++i) {
     write_in_an_interval(a);
-    a.taken(page, byte_at(0, i));
+    a.taken(page, a.own(), byte_at(0, i));
     acquire(b, a);
     write_in_an_interval(b);
-    b.taken(page, byte_at(0, i));
+    b.taken(page, b.own(), byte_at(0, i));
     acquire(a, b);
   }
   EXPECT_GT(a.memory(), before + 100 * sizeof(diff));

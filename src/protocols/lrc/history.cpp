@@ -109,15 +109,16 @@ void history::log(node_id node, interval i) {
   log_[node].push_back(std::move(i));
 }
 
-// A page that was closed after it was found written has its changes taken already.
-std::size_t history::end_interval(std::vector<page_id> written, std::uint64_t before) {
+// A page that was closed after it was found written, and not opened again, has its changes taken already.
+std::size_t history::end_interval(std::vector<page_id> written) {
   const interval_number number = own() + 1;
   const std::uint32_t stamp = clock_ + 1;
   const auto begins = [&](page& of) {
     if (of.untaken == 0) of.untaken = number, of.stamp = stamp;
   };
   for (page_id p : written)
-    if (page& of = at(p); of.closed_at <= before) begins(of);
+    if (page& of = at(p); of.closed_at <= release_began_ || of.open) begins(of);
+  release_began_ = ~std::uint64_t{0};
   for (page_id p : unreleased_) {
     page& of = at(p);
     of.unreleased = false;
@@ -279,13 +280,14 @@ void history::closed(page_id p, bool changed, std::vector<std::byte> runs) {
   page& of = at(p);
   of.closing = false;
   of.closed_at = ++closes_;
+  of.open = false;
   const bool open = std::any_of(of.own.begin(), of.own.end(), [](const diff& d) { return d.stamp == 0; });
   if (!changed && !open && of.unreleased) {
     of.unreleased = false;
     std::erase(unreleased_, p);
   }
   if (of.untaken != 0)
-    taken(p, std::move(runs));
+    taken(p, own(), std::move(runs));
   else if (changed)
     add_own(of, {own() + 1, own() + 1, 0, std::move(runs)});
 }
@@ -295,10 +297,18 @@ bool history::untaken(page_id p, interval_number upto) const {
   return of && of->untaken != 0 && of->untaken <= upto;
 }
 
-void history::taken(page_id p, std::vector<std::byte> runs) {
+void history::opened(page_id p) {
+  if (const auto found = pages_.find(p); found != pages_.end()) found->second.open = true;
+}
+
+// An interval that ended meanwhile may have changes that were not taken.
+void history::taken(page_id p, interval_number ended, std::vector<std::byte> runs) {
   page& of = at(p);
-  add_own(of, {of.untaken, own(), of.stamp, std::move(runs)});
+  if (of.untaken == 0) return;
+  add_own(of, {of.untaken, ended, of.stamp, std::move(runs)});
   of.untaken = 0;
+  for (const auto& i : log_[self_])
+    if (i.number == ended + 1) of.untaken = i.number, of.stamp = i.stamp;
 }
 
 std::vector<page_id> history::all_untaken(interval_number upto) const {
@@ -368,7 +378,8 @@ void history::forget(const vector_time& cut) {
     page& of = i->second;
     forget_page(i->first, of, cut);
     const bool nothing =
-        of.writers.empty() && of.own.empty() && of.untaken == 0 && !of.closing && !of.unreleased && !of.reapply;
+        of.writers.empty() && of.own.empty() && of.untaken == 0 && !of.closing && !of.unreleased && !of.reapply &&
+        (of.open || of.closed_at <= release_began_);
     if (nothing) memory_ -= page_overhead;
     i = nothing ? pages_.erase(i) : std::next(i);
   }

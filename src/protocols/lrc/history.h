@@ -55,10 +55,10 @@ class history {
   const vector_time& seen() const noexcept { return seen_; }
   interval_number own() const noexcept { return seen_[self_]; }
 
-  // Ends an interval in which these pages were written, and those that were closed with changes since the last one: how many, or 0
-  // if there is nothing to tell. `before` is what closes() said before it was asked what was written.
-  std::size_t end_interval(std::vector<dsm::page_id> written, std::uint64_t before);
-  std::uint64_t closes() const noexcept { return closes_; }
+  // Before it is asked which pages were written; then: ends an interval in which these were, and those that were closed with changes
+  // since the last one. How many, or 0 if there is nothing to tell.
+  void begin_release() noexcept { release_began_ = closes_; }
+  std::size_t end_interval(std::vector<dsm::page_id> written);
 
   // Appends the intervals of all nodes, or of one, beyond what is known.
   void notices_beyond(const vector_time& known, dsm::notices& into) const;
@@ -98,10 +98,11 @@ class history {
   // The page is about to be closed: a release that comes between tells of it.
   void closing(dsm::page_id p);
   void closed(dsm::page_id p, bool changed, std::vector<std::byte> runs);
+  void opened(dsm::page_id p);
 
   // Whether changes of intervals up to this one have not been taken yet; and that they have been.
   bool untaken(dsm::page_id p, interval_number upto) const;
-  void taken(dsm::page_id p, std::vector<std::byte> runs);
+  void taken(dsm::page_id p, interval_number ended, std::vector<std::byte> runs);  // `ended`: own() before they were taken
   std::vector<dsm::page_id> all_untaken(interval_number upto) const;
 
   // Appends the diffs that cover an interval beyond `after` and up to `upto`, from the one numbered `skip` among them on, for one
@@ -146,6 +147,7 @@ class history {
     bool closing = false;         // is being closed, its changes are not taken yet
     bool unreleased = false;      // closed with changes that no interval tells of yet
     std::uint64_t closed_at = 0;  // by closes_
+    bool open = true;             // since it was closed
     std::optional<interval_number> reapply;  // own diffs beyond this are not in the copy
   };
 
@@ -171,7 +173,7 @@ class history {
   std::unordered_map<dsm::page_id, page> pages_;
   dsm::page_set missing_;  // pages whose copy is too old for diffs
   std::vector<dsm::page_id> unreleased_;
-  std::uint64_t closes_ = 0;
+  std::uint64_t closes_ = 0, release_began_ = ~std::uint64_t{0};  // closes_ then, while a release is under way
   std::uint64_t epoch_ = 0;
   std::size_t memory_ = 0, most_memory_ = 0;
 };

@@ -54,6 +54,10 @@ status lrc::fault(page_id p, bool write) {
     pages_.reopen(p);
   } else {
     if (auto brought = bring_up_to_date(p); !brought) return brought;
+    {
+      std::scoped_lock guard(lock_);
+      history_.opened(p);
+    }
     pages_.open_cached({p, p + 1});
     table_.show(p, view::cached);
   }
@@ -208,14 +212,16 @@ void lrc::close(page_id p) {
 }
 
 void lrc::take_diff(page_id p) {
+  interval_number ended;
   {
     std::scoped_lock guard(lock_);
-    if (!history_.untaken(p, history_.own())) return;
+    ended = history_.own();
+    if (!history_.untaken(p, ended)) return;
   }
   bool changed = false;
   auto runs = changes_of(p, changed);
   std::scoped_lock guard(lock_);
-  history_.taken(p, std::move(runs));
+  history_.taken(p, ended, std::move(runs));
 }
 
 status lrc::release() {
@@ -223,15 +229,14 @@ status lrc::release() {
     std::scoped_lock gate_lock(gate_);
     const base::during working(port_.activity(), base::phase::protocol);
     count(counter::releases);
-    std::uint64_t closes;
     {
       std::scoped_lock guard(lock_);
-      closes = history_.closes();
+      history_.begin_release();
     }
     std::vector<page_id> written;
     pages_.take_written(written);
     std::scoped_lock guard(lock_);
-    count(counter::notices_out, history_.end_interval(std::move(written), closes));
+    count(counter::notices_out, history_.end_interval(std::move(written)));
   }
   return collect_if_large(2);
 }
