@@ -126,7 +126,8 @@ TEST_F(lrc_history, a_page_that_was_fetched_gets_its_own_later_changes_again) {
   c.closed(page, true, byte_at(9, 3));
   c.forget({1, 0, 0});
   auto needed = c.needs(page);
-  ASSERT_TRUE(c.fetched(page, needed, {1, 0, 0}));
+  ASSERT_TRUE(c.fetched(page, needed, {1, 0, 0}, 40));
+  EXPECT_EQ(c.clock(), 40u);
   needed = c.needs(page);
   EXPECT_TRUE(needed.reapply);
   std::vector<diff> own;

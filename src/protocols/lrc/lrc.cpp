@@ -100,16 +100,17 @@ status lrc::fetch_page(page_id p, const history::need& needed) {
   const word request[] = {reinterpret_cast<word>(asked[0].get()), p};
   if (auto sent = port_.send(manager, lane::request, dsm::page_request, request); !sent) return sent;
   if (auto waited = wait_for_answers(asked, "waiting for a page from its manager"); !waited) return waited;
+  base::reader in(asked[0]->answer);
   vector_time has(port_.nodes());
-  const std::size_t vector_bytes = has.size() * sizeof has[0];
-  const auto& answer = asked[0]->answer;
-  if (answer.size() != vector_bytes + page_bytes) return {errc::invalid_argument, "a page that makes no sense"};
-  std::memcpy(has.data(), answer.data(), vector_bytes);
+  for (auto& number : has) number = in.take<interval_number>();
+  const auto clock = in.take<std::uint32_t>();
+  const bytes contents = in.take_bytes(page_bytes);
+  if (!in.ok()) return {errc::invalid_argument, "a page that makes no sense"};
   {
     std::scoped_lock guard(lock_);
-    if (!history_.fetched(p, needed, has)) return {};
+    if (!history_.fetched(p, needed, has, clock)) return {};
   }
-  std::memcpy(pages_.frame(p).data(), answer.data() + vector_bytes, page_bytes);
+  std::memcpy(pages_.frame(p).data(), contents.data(), page_bytes);
   count(counter::fetches);
   count(counter::fetched_pages);
   if (auto* a = port_.activity()) a->fetched(manager, page_bytes);
@@ -299,10 +300,11 @@ void lrc::serve_page(const message& m) {
   auto copy = std::make_shared<std::vector<std::byte>>();
   with_page({p,
              [this, p, copy] {
-               vector_time has;
+               vector_time has;  // and the clock
                {
                  std::scoped_lock guard(lock_);
                  has = history_.has(p);
+                 has.push_back(history_.clock());
                }
                const auto vector = std::as_bytes(std::span(has));
                copy->assign(vector.begin(), vector.end());
