@@ -178,7 +178,8 @@ bool history::learn(bytes notices, std::vector<page_id>& changed, vector_time& u
     std::memcpy(i.pages.data(), list.data(), list.size());
     for (page_id p : i.pages) {
       if (p >= count_) return false;
-      if (note(p, node, number)) changed.push_back(p);
+      note(p, node, number);
+      changed.push_back(p);  // also where the copy has it already: what is written here from now on is later, and in another diff
     }
     if (number > logged_[node]) log(node, std::move(i));
   }
@@ -205,14 +206,12 @@ history::writer& history::writer_of(page& of, node_id node, interval_number firs
   return of.writers.emplace_back(writer{node, first - 1, 0});
 }
 
-// Intervals of a node are learnt in order, so those between the last one that had the page and this one do not have it. Whether the
-// copy lacks the interval: a diff may have brought more than it was asked for.
-bool history::note(page_id p, node_id node, interval_number number) {
+// Intervals of a node are learnt in order, so those between the last one that had the page and this one do not have it.
+void history::note(page_id p, node_id node, interval_number number) {
   page& of = at(p);
   writer& w = writer_of(of, node, number);
   if (w.known <= w.applied) w.applied = std::max(w.applied, number - 1);
   w.known = std::max(w.known, number);
-  return w.known > w.applied || missing_.contains(p);
 }
 
 history::need history::needs(page_id p) const {

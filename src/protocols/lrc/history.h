@@ -64,7 +64,7 @@ class history {
   void notices_beyond(const vector_time& known, dsm::notices& into) const;
   void own_beyond(interval_number known, interval_number last, dsm::notices& into) const;
 
-  // Takes notices: appends the pages that have changes this node's copies lack, and sets `upto` to what is seen once they are closed.
+  // Takes notices: appends the pages that others have changed, which must be closed, and sets `upto` to what is seen once they are closed.
   // False: the notices make no sense.
   bool learn(bytes notices, std::vector<dsm::page_id>& changed, vector_time& upto);
   void saw(const vector_time& upto);
@@ -157,7 +157,7 @@ class history {
   const page* look(dsm::page_id p) const;
   static writer* find_writer(page& of, node_id node);
   writer& writer_of(page& of, node_id node, interval_number first);
-  bool note(dsm::page_id p, node_id node, interval_number number);
+  void note(dsm::page_id p, node_id node, interval_number number);
   void add_own(page& to, diff d);
   void log(node_id node, interval i);
   void grow(std::size_t by) { most_memory_ = std::max(most_memory_, memory_ += by); }
