@@ -72,30 +72,11 @@ TEST_F(lrc_history, diffs_that_come_in_any_order_are_put_in_in_causal_order) {
 }
 
 TEST_F(lrc_history, what_was_closed_with_changes_is_told_with_the_next_interval) {
-  a.closing(page);
   a.closed(page, true, byte_at(0, 1));
   EXPECT_EQ(a.end_interval({}), 1u);
   EXPECT_EQ(ask(a, {0, 0, 1}).size(), 1u);
-  a.closing(page);
   a.closed(page, false, {});
   EXPECT_EQ(a.end_interval({}), 0u);
-}
-
-TEST_F(lrc_history, a_page_closed_while_it_was_found_written_needs_no_diff_any_more) {
-  a.begin_release();
-  a.closing(page);
-  a.closed(page, true, byte_at(0, 1));
-  a.end_interval({page});
-  EXPECT_FALSE(a.untaken(page, 1));
-}
-
-TEST_F(lrc_history, a_page_closed_and_written_again_before_it_was_found_written_needs_a_diff) {
-  a.begin_release();
-  a.closing(page);
-  a.closed(page, true, byte_at(0, 1));
-  a.opened(page);
-  a.end_interval({page});
-  EXPECT_TRUE(a.untaken(page, 1));
 }
 
 TEST_F(lrc_history, an_interval_that_ends_while_a_diff_is_made_gets_one_of_its_own) {
@@ -122,7 +103,6 @@ TEST_F(lrc_history, a_page_that_was_fetched_gets_its_own_later_changes_again) {
   write_in_an_interval(a);
   a.taken(page, a.own(), byte_at(0, 1));
   acquire(c, a);
-  c.closing(page);
   c.closed(page, true, byte_at(9, 3));
   c.forget({1, 0, 0});
   auto needed = c.needs(page);
