@@ -99,6 +99,20 @@ TEST_F(lrc_history, a_copy_that_lacks_what_was_collected_is_given_up) {
   ask(a, {0, 0, 1}, history::answer::collected);
 }
 
+TEST_F(lrc_history, what_was_asked_for_before_a_collection_is_not_taken) {
+  write_in_an_interval(a);
+  a.taken(page, a.own(), byte_at(0, 1));
+  acquire(c, a);
+  const auto diffs_needed = c.needs(page);
+  c.forget({1, 0, 0});
+  std::vector<diff> own;
+  EXPECT_FALSE(c.received(page, diffs_needed, {ask(a, diffs_needed.parts[0])}, own));
+  const auto page_needed = c.needs(page);
+  c.forget({1, 0, 0});
+  EXPECT_FALSE(c.fetched(page, page_needed, {0, 0, 0}));
+  EXPECT_TRUE(c.needs(page).missing);
+}
+
 TEST_F(lrc_history, a_page_that_was_fetched_gets_its_own_later_changes_again) {
   write_in_an_interval(a);
   a.taken(page, a.own(), byte_at(0, 1));
@@ -106,8 +120,7 @@ TEST_F(lrc_history, a_page_that_was_fetched_gets_its_own_later_changes_again) {
   c.closed(page, true, byte_at(9, 3));
   c.forget({1, 0, 0});
   auto needed = c.needs(page);
-  ASSERT_TRUE(c.fetched(page, needed, {1, 0, 0}, 40));
-  EXPECT_EQ(c.clock(), 40u);
+  ASSERT_TRUE(c.fetched(page, needed, {1, 0, 0}));
   needed = c.needs(page);
   EXPECT_TRUE(needed.reapply);
   std::vector<diff> own;

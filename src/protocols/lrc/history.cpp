@@ -218,9 +218,8 @@ history::need history::needs(page_id p) const {
   return n;
 }
 
-bool history::fetched(page_id p, const need& asked, const vector_time& has, std::uint32_t clock) {
+bool history::fetched(page_id p, const need& asked, const vector_time& has) {
   if (epoch_ != asked.epoch) return false;
-  clock_ = std::max(clock_, clock);
   page& of = at(p);
   missing_.erase(p);
   of.reapply = std::max(has[self_], cut_[self_]);

@@ -83,16 +83,14 @@ class history {
   };
   need needs(dsm::page_id p) const;
 
-  // The page has been fetched, with everything up to `has`, from a node whose largest stamp was `clock`: what this node writes in it is
-  // later than what is in it, also where this node has not heard of that yet. False: a collection has come between.
-  bool fetched(dsm::page_id p, const need& asked, const vector_time& has, std::uint32_t clock);
+  // The page has been fetched, with everything up to `has`. False: a collection has come between.
+  bool fetched(dsm::page_id p, const need& asked, const vector_time& has);
 
   // The diffs have come that were asked for, by part. Adds this node's own where they are to be put in again. False as above.
   bool received(dsm::page_id p, const need& asked, const std::vector<std::vector<diff>>& come, std::vector<diff>& own);
 
   // What a copy of the page has that this node gives to others.
   vector_time has(dsm::page_id p) const;
-  std::uint32_t clock() const noexcept { return clock_; }
 
   // --- this node's own diffs ------------------------------------------------------------------------------------------------------
 

@@ -99,12 +99,11 @@ status lrc::fetch_page(page_id p, const history::need& needed) {
   base::reader in(asked[0]->answer);
   vector_time has(port_.nodes());
   for (auto& number : has) number = in.take<interval_number>();
-  const auto clock = in.take<std::uint32_t>();
   const bytes contents = in.take_bytes(page_bytes);
   if (!in.ok()) return {errc::invalid_argument, "a page that makes no sense"};
   {
     std::scoped_lock guard(lock_);
-    if (!history_.fetched(p, needed, has, clock)) return {};
+    if (!history_.fetched(p, needed, has)) return {};
   }
   std::memcpy(pages_.frame(p).data(), contents.data(), page_bytes);
   count(counter::fetches);
@@ -289,11 +288,10 @@ void lrc::serve_page(const message& m) {
   auto copy = std::make_shared<std::vector<std::byte>>();
   add_jobs({{p,
              [this, p, copy] {
-               vector_time has;  // and the clock
+               vector_time has;
                {
                  std::scoped_lock guard(lock_);
                  has = history_.has(p);
-                 has.push_back(history_.clock());
                }
                const auto vector = std::as_bytes(std::span(has));
                copy->assign(vector.begin(), vector.end());

@@ -66,7 +66,7 @@ class lrc final : public dsm::protocol {
     hold(lrc& of, dsm::page_id p) : lrc_(of), page_(p) { of.table_.take(p); }
     ~hold() {
       lrc_.table_.give(page_);
-      lrc_.do_jobs();
+      lrc_.do_jobs();  // that need the page
     }
     hold(const hold&) = delete;
     hold& operator=(const hold&) = delete;
@@ -83,7 +83,7 @@ class lrc final : public dsm::protocol {
     explicit turn(lrc& of) : lrc_(of) { of.gate_.lock(); }
     ~turn() {
       lrc_.gate_.unlock();
-      lrc_.do_jobs();
+      lrc_.do_jobs();  // that need the gate
     }
     turn(const turn&) = delete;
     turn& operator=(const turn&) = delete;
