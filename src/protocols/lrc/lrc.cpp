@@ -155,7 +155,8 @@ status lrc::fetch_diffs(page_id p, const history::need& needed) {
   }
   for (auto& c : come) std::move(c.begin(), c.end(), std::back_inserter(all));
   apply_in_order(all, pages_.frame(p));
-  count(counter::fetches, needed.parts.size());
+  count(counter::fetches);
+  count(counter::fetched_pages);
   return {};
 }
 
@@ -253,7 +254,7 @@ void lrc::news(dsm::notices& into) {
   announced_ = history_.own();
 }
 
-void lrc::all_know() {
+void lrc::all_told(bytes) {
   collect_if_large(4).ignore();  // a broken job is noticed by whoever waits next
 }
 

@@ -40,7 +40,7 @@ class lrc final : public dsm::protocol {
   void knowledge(dsm::notices& into) override;
   void notices_for(bytes knowledge, dsm::notices& into) override;
   void news(dsm::notices& into) override;
-  void all_know() override;
+  void all_told(bytes from_others) override;
   bool carries_notices() const noexcept override { return true; }
   status end_initialisation() override { return {}; }
   dsm::protocol_statistics statistics() const override;
