@@ -296,8 +296,8 @@ void lrc::serve_page(const message& m) {
                }
                const auto vector = std::as_bytes(std::span(has));
                copy->assign(vector.begin(), vector.end());
-               const bytes page = pages_.taken(p);
-               copy->insert(copy->end(), page.begin(), page.end());
+               copy->resize(vector.size() + page_bytes);
+               pages_.read(p, copy->data() + vector.size());
              },
              [this, copy, to = m.source, q = m.words[0]] {
                const word words[] = {q, static_cast<word>(history::answer::all)};
