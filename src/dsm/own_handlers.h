@@ -6,7 +6,7 @@
 namespace weft::dsm {
 
 enum own_handler : handler_id {
-  page_request = 20,
+  page_request = 12,
   page_reply,
   lock_request,
   lock_forward,
@@ -22,6 +22,8 @@ enum own_handler : handler_id {
   copy_update_reply,
   home_request,
   home_reply,
+  end_of_own_handlers
 };
+static_assert(end_of_own_handlers <= 32);
 
 }  // namespace weft::dsm

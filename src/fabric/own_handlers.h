@@ -1,4 +1,9 @@
-// The handlers of weft's own: remote operations as messages. Numbers are part of the wire format.
+// The handlers of weft's own: remote operations as messages. Numbers are part of the wire format, and shared out so:
+//   1 to 11   here
+//   12 to 31  dsm/own_handlers.h
+//   32 to 39  ofi/ofi_port.h
+//   40 to 59  vmmc/own_handlers.h
+//   60 to 63  the models
 #pragma once
 
 #include <weft/port.h>
