@@ -157,6 +157,9 @@ void agent::from_node(agent_node& node, control::message m) {
   } else if (auto* document = std::get_if<control::document>(&m)) {
     document->node = node.number();
     launcher_->send(std::move(*document));
+  } else if (auto* part = std::get_if<control::trace_part>(&m)) {
+    part->node = node.number();
+    launcher_->send(std::move(*part));
   }
 }
 

@@ -93,6 +93,7 @@ int run_launcher::run() {
       const auto limit = runtime::describe_duration(plan_.timeout);
       if (decide(124, "the job was ended because it ran longer than " + limit + ", its --timeout")) end_agents(false);
     });
+  if (const auto trace = plan_.options.find("trace"); trace != plan_.options.end()) trace_.open(trace->second);
   start_more_agents();
   beat();
   if (plan_.stall_after > 0) watch_progress();
@@ -234,6 +235,7 @@ void run_launcher::wait_for_commands() {
 int run_launcher::finish() {
   if (!document_.empty())
     if (auto written = runtime::write_document(plan_.options.at("stats"), document_); !written) decide(status_failed, written.sentence());
+  if (trace_.is_open() && !trace_.flush()) decide(status_failed, plan_.options.at("trace") + " cannot be written; is the disk full?");
   const auto& last = verdict_ ? verdict_ : afterthought_;
   if (!last) return 0;
   complain(last->sentence);

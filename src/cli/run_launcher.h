@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -121,6 +122,7 @@ class run_launcher {
   std::vector<std::uint64_t> progress_;  // by node, as it was at the last roll-call
   base::nanoseconds moved_ = 0;          // when there was progress last, or nobody waited
   std::string document_;                 // the statistics
+  std::ofstream trace_;                  // open if there is to be one
   bool nodes_started_ = false, ending_ = false, interrupted_ = false, given_up_on_output_ = false;
 };
 

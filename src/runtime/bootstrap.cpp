@@ -14,6 +14,7 @@ bool bootstrap::give_up(const std::string&) { return false; }
 void bootstrap::on_roll_call(std::function<control::presence()>) {}
 bool bootstrap::call_roll() { return false; }
 bool bootstrap::deliver(const std::string&) { return false; }
+bool bootstrap::deliver_trace(const std::string&) { return false; }
 
 result<std::unique_ptr<bootstrap>> join_job() {
   if (std::getenv(control_variable) != nullptr) return join_launched();

@@ -84,6 +84,8 @@ class bootstrap {
 
   // Node 0 only: has the statistics of all nodes put where the user asked for them. False if the node is to do that itself.
   virtual bool deliver(const std::string& document);
+  // The same for the trace, which comes in pieces.
+  virtual bool deliver_trace(const std::string& piece);
 
   // The orderly end of this node's part; after it, exiting is no failure of the job. The second and later calls do nothing.
   virtual status leave() = 0;

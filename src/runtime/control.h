@@ -197,6 +197,12 @@ struct document {  // the statistics of all nodes, from node 0
   auto fields() { return std::tie(node, text); }
 };
 
+struct trace_part {  // the next piece of the trace of all nodes, from node 0
+  std::uint32_t node = 0;
+  std::string text;
+  auto fields() { return std::tie(node, text); }
+};
+
 // --- both ways between launcher and agent ----------------------------------------------------------------------------------------
 
 struct heartbeat {           // the agent answers each with one
@@ -244,7 +250,7 @@ struct welcome {
 using message =
     std::variant<start_job, input, output_credit, admit, refuse, end_job, ready, started, not_started, output, input_credit, exited,
                  finished, hello, card, leave, report, ask_missing, gathered, notice, missing, welcome, heartbeat, give_up,
-                 roll_call, presence, ask_roll_call, document>;
+                 roll_call, presence, ask_roll_call, document, trace_part>;
 
 // The whole frame, length included. A message beyond most_bytes gives an empty buffer.
 byte_buffer encode(message m);

@@ -79,6 +79,7 @@ class launched final : public bootstrap {
   void on_roll_call(std::function<control::presence()> present) override;
   bool call_roll() override { return send(control::ask_roll_call{who_.self}).ok(); }
   bool deliver(const std::string& document) override { return send(control::document{who_.self, document}).ok(); }
+  bool deliver_trace(const std::string& piece) override { return send(control::trace_part{who_.self, piece}).ok(); }
   status leave() override;
 
  private:
