@@ -13,6 +13,12 @@ enum own_handler : handler_id {
   lock_grant,
   barrier_arrival,
   barrier_departure,
+  home_changes = 40,
+  home_changes_reply,
+  copy_update,
+  copy_update_reply,
+  home_request,
+  home_reply,
 };
 
 }  // namespace weft::dsm

@@ -63,6 +63,9 @@ class page_profile final : public pages {
   void open_free(extent e) override;
   void close(extent e) override;
   void watch(extent e) override;
+  void mirror(extent e) override { pages_.mirror(e); }
+  void update(page_id p, std::span<const run> runs) override { pages_.update(p, runs); }
+  void read(page_id p, std::byte* into) override { pages_.read(p, into); }
   void first_write(page_id p) override { pages_.first_write(p); }
   void reopen(page_id p) override { pages_.reopen(p); }
   void take_written(std::vector<page_id>& into) override;

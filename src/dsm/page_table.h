@@ -19,14 +19,14 @@
 
 namespace weft::dsm {
 
-enum class view : std::uint8_t { closed, cached, watched, free };
+enum class view : std::uint8_t { closed, cached, watched, free, mirrored };
 
 class page_table {
  public:
   struct entry {
     std::atomic<std::uint8_t> held;
     view now;  // guarded by held; changed by show()
-    bool settled;               // guarded by held: `home` will not change any more
+    bool settled;               // guarded by held: `home` is home, or knows where the page has gone
     std::uint32_t home_plus_1;  // guarded by held; 0: not known
   };
   static_assert(sizeof(entry) == 8);

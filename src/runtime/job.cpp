@@ -170,14 +170,16 @@ void job::state::meet_at_the_end() {
     std::fprintf(stderr, "weft: %s\n", written.sentence().c_str());
 }
 
+// A node that an exception drives out has not left in order: its process's end is then a failure, of which the others are told.
 job::~job() {
-  if (std::uncaught_exceptions() == state_->exceptions) state_->meet_at_the_end();
+  const bool in_order = std::uncaught_exceptions() == state_->exceptions;
+  if (in_order) state_->meet_at_the_end();
   state_->question.reset();
   state_->boot->on_roll_call(nullptr);
   runtime::use_space(nullptr);
   state_->fabric->close();
   state_->space.memory.reset();
-  state_->boot->leave().ignore();
+  if (in_order) state_->boot->leave().ignore();
 }
 
 node_id job::self() const noexcept { return state_->boot->who().self; }

@@ -24,7 +24,7 @@ using engine_source =
 engine_source engine_of_kernel(os::page_engine::way how);
 
 struct space_options {
-  std::string protocol;  // "cashmere", "hlrc"
+  std::string protocol;  // a name of runtime/protocols.h
   engine_source engine = engine_of_kernel(os::page_engine::way::best);
   dsm::page_id pages = region_pages;
 };

@@ -49,6 +49,12 @@ std::string handler_name(std::uint64_t id) {
     case dsm::lock_grant: return "lock_grant";
     case dsm::barrier_arrival: return "barrier_arrival";
     case dsm::barrier_departure: return "barrier_departure";
+    case dsm::home_changes: return "home_changes";
+    case dsm::home_changes_reply: return "home_changes_reply";
+    case dsm::copy_update: return "copy_update";
+    case dsm::copy_update_reply: return "copy_update_reply";
+    case dsm::home_request: return "home_request";
+    case dsm::home_reply: return "home_reply";
     default: return format("message %llu", static_cast<unsigned long long>(id));
   }
 }

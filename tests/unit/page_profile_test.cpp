@@ -21,6 +21,9 @@ class plain_pages final : public pages {
   void open_free(extent) override {}
   void close(extent) override {}
   void watch(extent) override {}
+  void mirror(extent) override {}
+  void update(page_id, std::span<const run>) override {}
+  void read(page_id, std::byte*) override {}
   void first_write(page_id) override {}
   void reopen(page_id) override {}
   void take_written(std::vector<page_id>& into) override { into.insert(into.end(), written.begin(), written.end()); }

@@ -23,6 +23,9 @@ struct protocol_under_test {
 };
 inline constexpr protocol_under_test protocols[] = {
     {"hlrc", false},
+    {"hlrc-au", false},
+    {"hlrc-moving", false},
+    {"hlrc-update", false},
     {"cashmere", true},
 };
 inline bool tells_holders_only(const std::string& protocol) {

@@ -1,0 +1,33 @@
+// The protocols that there are, by name: what a launch may ask for, and how a node's protocol is made.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "dsm/home_based.h"
+
+namespace weft::runtime {
+
+struct protocol_parts {
+  weft::port& port;
+  dsm::pages& pages;
+  dsm::page_table& table;
+  dsm::homes& homes;
+  const dsm::exchange& with_all;
+};
+
+using made_protocol = result<std::unique_ptr<dsm::home_based>>;
+
+struct known_protocol {
+  const char* name;
+  made_protocol (*make)(const protocol_parts& of);  // collective; null: shared frames, where there is nothing to make
+};
+
+std::span<const known_protocol> known_protocols();
+const known_protocol* find_protocol(const std::string& name);
+
+// "direct, cashmere or hlrc": all of them, or those that work across hosts.
+std::string protocol_names(bool across_hosts);
+
+}  // namespace weft::runtime
