@@ -44,7 +44,8 @@ run_launcher::run_launcher(run_plan plan)
     : plan_(std::move(plan)),
       nodes_(plan_.nodes()),
       out_(loop_, 1, plan_.tag_output, output_events("standard output")),
-      input_(loop_, [this](base::byte_buffer piece) { links_[plan_.host_of[0]]->send(control::input{std::move(piece)}); }) {
+      input_(loop_, [this](base::byte_buffer piece) { links_[plan_.host_of[0]]->send(control::input{std::move(piece)}); }),
+      audience_(loop_, [this](const control::ask_sample& question) { to_all(question); }) {
   if (!same_file(1, 2)) err_ = std::make_unique<run_output>(loop_, 2, plan_.tag_output, output_events("standard error"));
   sigset_t handled;
   sigemptyset(&handled);

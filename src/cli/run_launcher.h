@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/run_audience.h"
 #include "cli/run_input.h"
 #include "cli/run_link.h"
 #include "cli/run_output.h"
@@ -108,6 +109,7 @@ class run_launcher {
   run_output out_;
   std::unique_ptr<run_output> err_;  // none where both streams lead to the same place
   run_input input_;
+  run_audience audience_;
   std::vector<runtime::control::report> reports_;  // of nodes that others cannot reach; judged together, a moment after the first
   std::optional<verdict> verdict_, afterthought_;  // the latter: a node failed after it had left
   base::nanoseconds last_beat_ = 0;

@@ -43,6 +43,8 @@ void run_launcher::from_agent(std::uint32_t host, control::message m) {
     nodes_[reason->node].reason = reason->sentence;
   } else if (auto* present = std::get_if<control::presence>(&m); present && mine(present->node)) {
     node_present(std::move(*present));
+  } else if (auto* counted = std::get_if<control::sample>(&m); counted && mine(counted->node)) {
+    audience_.tell(std::move(*counted));
   } else if (std::holds_alternative<control::ask_roll_call>(m)) {
     roll_.to_be_told = true;
     call_roll();

@@ -79,6 +79,9 @@ class bootstrap {
   // the bootstrap's own; once this returns, the one that was set before is not called any more.
   virtual void on_roll_call(std::function<control::presence()> present);
 
+  // The same for what has been counted, whenever somebody looks at the job: runtime/sample.h.
+  virtual void on_sample(std::function<std::string()> tell);
+
   // Has a roll-call of all nodes made and printed. False if there is nobody to make one: then this node tells what it knows itself.
   virtual bool call_roll();
 

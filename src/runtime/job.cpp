@@ -16,6 +16,7 @@
 #include "runtime/fabrics.h"
 #include "runtime/question.h"
 #include "runtime/roll_call.h"
+#include "runtime/sample.h"
 #include "runtime/spaces.h"
 #include "runtime/statistics.h"
 #include "runtime/tracing.h"
@@ -144,6 +145,10 @@ void job::state::look_closely() {
 void job::state::answer_questions() {
   const auto present = [this] { return runtime::present(*activity, space.seen); };
   boot->on_roll_call(present);
+  boot->on_sample([this] {
+    runtime::begin_sampling(*activity, *space.seen);
+    return runtime::sample(*activity, began, *space.seen, *fabric);
+  });
   question = std::make_unique<runtime::question>([this, present] {
     if (boot->call_roll()) return;
     const runtime::roll_answer mine{boot->who().self, present(), {}};
@@ -176,6 +181,7 @@ job::~job() {
   if (in_order) state_->meet_at_the_end();
   state_->question.reset();
   state_->boot->on_roll_call(nullptr);
+  state_->boot->on_sample(nullptr);
   runtime::use_space(nullptr);
   state_->fabric->close();
   state_->space.memory.reset();
