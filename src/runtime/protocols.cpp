@@ -4,22 +4,27 @@
 
 #include "protocols/cashmere/cashmere.h"
 #include "protocols/hlrc/hlrc.h"
+#include "protocols/lrc/lrc.h"
 
 namespace weft::runtime {
 namespace {
 
 template <typename T>
-made_protocol as_home_based(result<std::unique_ptr<T>> made) {
+made_protocol as_protocol(result<std::unique_ptr<T>> made) {
   if (!made) return made.failure();
-  return std::unique_ptr<dsm::home_based>(std::move(*made));
+  return std::unique_ptr<dsm::protocol>(std::move(*made));
 }
 
 made_protocol cashmere(const protocol_parts& of) {
-  return as_home_based(protocols::cashmere::create(of.port, of.pages, of.table, of.homes, of.with_all));
+  return as_protocol(protocols::cashmere::create(of.port, of.pages, of.table, *of.homes, of.with_all));
 }
 
 made_protocol hlrc(const protocol_parts& of, const protocols::hlrc_settings& settings) {
-  return as_home_based(protocols::hlrc::create(of.port, of.pages, of.table, of.homes, settings, of.with_all));
+  return as_protocol(protocols::hlrc::create(of.port, of.pages, of.table, *of.homes, settings, of.with_all));
+}
+
+made_protocol lrc(const protocol_parts& of) {
+  return as_protocol(protocols::lrc::create(of.port, of.pages, of.table, of.memory, of.with_all));
 }
 
 constexpr known_protocol table[] = {
@@ -29,6 +34,7 @@ constexpr known_protocol table[] = {
     {"hlrc-au", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-au", .by_put = true}); }},
     {"hlrc-moving", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-moving", .moving = true}); }},
     {"hlrc-update", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-update", .update = true}); }},
+    {"lrc", lrc, false},
 };
 
 }  // namespace

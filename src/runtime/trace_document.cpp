@@ -49,6 +49,9 @@ std::string handler_name(std::uint64_t id) {
     case dsm::lock_grant: return "lock_grant";
     case dsm::barrier_arrival: return "barrier_arrival";
     case dsm::barrier_departure: return "barrier_departure";
+    case dsm::diff_request: return "diff_request";
+    case dsm::diff_reply: return "diff_reply";
+    case dsm::collection: return "collection";
     case dsm::home_changes: return "home_changes";
     case dsm::home_changes_reply: return "home_changes_reply";
     case dsm::copy_update: return "copy_update";
