@@ -99,7 +99,9 @@ std::string arguments(const trace::event& e) {
   switch (e.kind) {
     case trace_kind::read_fault:
     case trace_kind::write_fault: return format("\"page\":%llu", what);
-    case trace_kind::fetch: return format("\"page\":%llu,\"bytes\":%u,\"from\":%u", what, e.amount, e.node);
+    case trace_kind::fetch:
+      if (e.node == trace::nowhere) return format("\"page\":%llu", what);  // lrc: from whoever wrote it
+      return format("\"page\":%llu,\"bytes\":%u,\"from\":%u", what, e.amount, e.node);
     case trace_kind::release:
     case trace_kind::acquire: return "";
     case trace_kind::wait:

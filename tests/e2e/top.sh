@@ -21,7 +21,7 @@ shows_faults_and_the_hottest_page_of_a_job_that_shares_one_falsely() {
   watched "$job"
   end_job
   expect_out '^weft top: 2 nodes, cashmere on shm, '
-  expect_out '^ +1 +[0-9.]+% .*\| +[1-9][0-9]* +[0-9.]+ [KMG]iB '
+  expect_out '^ +[01] +[0-9.]+% .*\| +[1-9][0-9]* +[0-9.]+ [KMG]iB '
   grep -A 1 '^hottest pages' out | grep -qE '^  0x2[0-9a-f]+ +[1-9][0-9]*  nodes 0 and 1$' || fail "the hottest page is not told"
 }
 tells_who_waits_for_whom_and_finds_the_job_by_itself() {
