@@ -47,6 +47,7 @@ activity::row* activity::own_row(bool make) noexcept {
   r.since.store(now(), relaxed);
   store(r, {}, 0);
   r.thread.store(serial, relaxed);
+  if (trace_) trace_->name(slot, r.number.load(relaxed));
   return &r;
 }
 
@@ -91,6 +92,7 @@ void activity::begin(std::uint32_t number) noexcept {
   row* r = own_row(true);
   if (!r) return;
   r->number.store(number, relaxed);
+  if (trace_) trace_->name(slot(), number);
   r->announced.store(true, relaxed);
 }
 
@@ -114,6 +116,9 @@ wait_record activity::waits_for(const wait_record& next) noexcept {
     shift(*r, phase_of(next.what), at);
     const bool left = next.what == wait_kind::nothing || next.since != 0;
     if (left && phase_of(before.what) == phase::lock) waited(*r, before, at - before.since);
+    if (left && trace_ && before.what != wait_kind::nothing && before.what != wait_kind::page) [[unlikely]]
+      trace_->add(slot(), {before.since, at - before.since, before.what == wait_kind::barrier ? before.detail : before.object,
+                           static_cast<std::uint32_t>(before.what), trace::nowhere, trace_kind::wait});
     if (since == 0) since = at;
   } else if (since == 0 && next.what != wait_kind::nothing) {
     since = now();

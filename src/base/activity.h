@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/thread_slot.h"
+#include "base/trace.h"
 
 namespace weft::base {
 
@@ -75,6 +76,11 @@ class activity {
 
   // All nodes have met: an epoch ends here. One thread of a node calls at a time.
   void end_epoch();
+
+  // Where events go from now on, or null. Set before the program's threads start; the activity must be timed.
+  void trace_into(trace* t) noexcept { trace_ = t; }
+  trace* tracing() const noexcept { return trace_; }
+  std::size_t slot() const { return caller().slot; }
 
   // Bytes of pages that came from a node, and of changes that went there.
   void fetched(std::uint32_t from, std::uint64_t bytes) noexcept { add(traffic_[from].fetched, bytes); }
@@ -165,6 +171,7 @@ class activity {
 
   const source from_;
   std::atomic<bool> timed_;
+  trace* trace_ = nullptr;
   std::unique_ptr<std::array<row, thread_slots>> rows_;
   std::vector<peer> traffic_;
   std::atomic<std::uint32_t> made_{0};         // rows ever given to a thread
@@ -192,6 +199,28 @@ class during {
  private:
   activity* const activity_;
   activity::place before_;
+};
+
+// An event of the calling thread, for as long as it lives. Without a trace it does nothing.
+class span {
+ public:
+  span(const activity* a, trace_kind kind, std::uint64_t what = 0, std::uint32_t node = trace::nowhere, std::size_t amount = 0) noexcept
+      : activity_(a && a->tracing() ? a : nullptr) {
+    if (activity_) [[unlikely]]
+      event_ = {a->now(), 0, what, static_cast<std::uint32_t>(amount), static_cast<std::uint16_t>(node), kind};
+  }
+  ~span() {
+    if (!activity_) [[likely]]
+      return;
+    event_.lasted = activity_->now() - event_.begin;
+    activity_->tracing()->add(activity_->slot(), event_);
+  }
+  span(const span&) = delete;
+  span& operator=(const span&) = delete;
+
+ private:
+  const activity* const activity_;
+  trace::event event_;
 };
 
 }  // namespace weft::base

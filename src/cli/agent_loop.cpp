@@ -107,6 +107,8 @@ void agent::from_launcher(control::message m) {
     if (auto* node = find(absent->node)) node->send(runtime::share(*absent));
   } else if (auto* roll = std::get_if<control::roll_call>(&m)) {
     tell_joined(runtime::share(*roll));
+  } else if (auto* question = std::get_if<control::ask_sample>(&m)) {
+    tell_joined(runtime::share(*question));
   } else if (auto* end = std::get_if<control::end_job>(&m)) {
     end_nodes(end->at_once != 0);
   } else if (auto* sign = std::get_if<control::heartbeat>(&m)) {
@@ -157,6 +159,12 @@ void agent::from_node(agent_node& node, control::message m) {
   } else if (auto* document = std::get_if<control::document>(&m)) {
     document->node = node.number();
     launcher_->send(std::move(*document));
+  } else if (auto* counted = std::get_if<control::sample>(&m)) {
+    counted->node = node.number();
+    launcher_->send(std::move(*counted));
+  } else if (auto* part = std::get_if<control::trace_part>(&m)) {
+    part->node = node.number();
+    launcher_->send(std::move(*part));
   }
 }
 

@@ -41,6 +41,7 @@ void add_job_options(CLI::App& run, run_request& r) {
   run.add_option("--stall-after", r.stall_after, "End a job that makes no progress for this long, and tell who waits where for what")
       ->type_name("DURATION");
   run.add_flag("--stats", r.stats, "At the end, write what every node did as JSON to standard error, or with --stats=FILE there");
+  run.add_option("--trace", r.trace, "Write what every thread did, event by event, for Perfetto and Chrome; for short runs")->type_name("FILE");
   run.add_flag("--tag-output", r.tag_output, "Begin every line of output with the node, as in [3]");
   // One value an --env: further words are the program and its arguments.
   run.add_option("--env", r.environment, "Set a variable for the nodes, or pass one on; may be repeated")

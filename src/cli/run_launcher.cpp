@@ -44,7 +44,8 @@ run_launcher::run_launcher(run_plan plan)
     : plan_(std::move(plan)),
       nodes_(plan_.nodes()),
       out_(loop_, 1, plan_.tag_output, output_events("standard output")),
-      input_(loop_, [this](base::byte_buffer piece) { links_[plan_.host_of[0]]->send(control::input{std::move(piece)}); }) {
+      input_(loop_, [this](base::byte_buffer piece) { links_[plan_.host_of[0]]->send(control::input{std::move(piece)}); }),
+      audience_(loop_, [this](const control::ask_sample& question) { to_all(question); }) {
   if (!same_file(1, 2)) err_ = std::make_unique<run_output>(loop_, 2, plan_.tag_output, output_events("standard error"));
   sigset_t handled;
   sigemptyset(&handled);
@@ -93,6 +94,7 @@ int run_launcher::run() {
       const auto limit = runtime::describe_duration(plan_.timeout);
       if (decide(124, "the job was ended because it ran longer than " + limit + ", its --timeout")) end_agents(false);
     });
+  if (const auto trace = plan_.options.find("trace"); trace != plan_.options.end()) trace_.open(trace->second);
   start_more_agents();
   beat();
   if (plan_.stall_after > 0) watch_progress();
@@ -234,6 +236,7 @@ void run_launcher::wait_for_commands() {
 int run_launcher::finish() {
   if (!document_.empty())
     if (auto written = runtime::write_document(plan_.options.at("stats"), document_); !written) decide(status_failed, written.sentence());
+  if (trace_.is_open() && !trace_.flush()) decide(status_failed, plan_.options.at("trace") + " cannot be written; is the disk full?");
   const auto& last = verdict_ ? verdict_ : afterthought_;
   if (!last) return 0;
   complain(last->sentence);

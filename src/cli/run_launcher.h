@@ -8,12 +8,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/run_audience.h"
 #include "cli/run_input.h"
 #include "cli/run_link.h"
 #include "cli/run_output.h"
@@ -107,6 +109,7 @@ class run_launcher {
   run_output out_;
   std::unique_ptr<run_output> err_;  // none where both streams lead to the same place
   run_input input_;
+  run_audience audience_;
   std::vector<runtime::control::report> reports_;  // of nodes that others cannot reach; judged together, a moment after the first
   std::optional<verdict> verdict_, afterthought_;  // the latter: a node failed after it had left
   base::nanoseconds last_beat_ = 0;
@@ -121,6 +124,7 @@ class run_launcher {
   std::vector<std::uint64_t> progress_;  // by node, as it was at the last roll-call
   base::nanoseconds moved_ = 0;          // when there was progress last, or nobody waited
   std::string document_;                 // the statistics
+  std::ofstream trace_;                  // open if there is to be one
   bool nodes_started_ = false, ending_ = false, interrupted_ = false, given_up_on_output_ = false;
 };
 

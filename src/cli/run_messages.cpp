@@ -43,11 +43,15 @@ void run_launcher::from_agent(std::uint32_t host, control::message m) {
     nodes_[reason->node].reason = reason->sentence;
   } else if (auto* present = std::get_if<control::presence>(&m); present && mine(present->node)) {
     node_present(std::move(*present));
+  } else if (auto* counted = std::get_if<control::sample>(&m); counted && mine(counted->node)) {
+    audience_.tell(std::move(*counted));
   } else if (std::holds_alternative<control::ask_roll_call>(m)) {
     roll_.to_be_told = true;
     call_roll();
   } else if (auto* document = std::get_if<control::document>(&m); document && document->node == 0 && mine(0)) {
     if (plan_.options.count("stats") != 0) document_ = std::move(document->text);
+  } else if (auto* part = std::get_if<control::trace_part>(&m); part && part->node == 0 && mine(0)) {
+    if (trace_.is_open()) trace_ << part->text;
   } else if (auto* exited = std::get_if<control::exited>(&m); exited && mine(exited->node)) {
     node_exited(exited->node, exited->wait_status);
   } else if (std::holds_alternative<control::finished>(m)) {

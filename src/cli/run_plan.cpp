@@ -131,6 +131,7 @@ status plan_options(const run_request& request, run_plan& plan) {
       {"fabric", request.fabric},       {"impair", request.impair},     {"port", request.port},
       {"interface", request.interface}, {"provider", request.provider}, {"stall-after", request.stall_after},
       {"protocol", request.protocol},   {"engine", request.engine},     {"dead-after", request.dead_after},
+      {"trace", request.trace},
       {"protocol-memory", request.protocol_memory},
   };
   for (const auto& [name, value] : given)
@@ -138,10 +139,11 @@ status plan_options(const run_request& request, run_plan& plan) {
   if (request.lock_memory) plan.options["lock-memory"] = "1";
   if (request.verbose) plan.options["verbose"] = "1";
   if (!request.stats.empty()) plan.options["stats"] = request.stats == "true" ? "-" : request.stats;
-  if (const auto file = plan.options.find("stats"); file != plan.options.end() && file->second != "-")
-    if (!std::ofstream(file->second, std::ios::app))
-      return {errc::invalid_argument,
-              "--stats=" + file->second + " cannot be written (" + std::strerror(errno) + "); name a file in a folder that is there"};
+  for (const char* name : {"stats", "trace"})
+    if (const auto file = plan.options.find(name); file != plan.options.end() && file->second != "-")
+      if (!std::ofstream(file->second, std::ios::app))
+        return {errc::invalid_argument, std::string("--") + name + "=" + file->second + " cannot be written (" + std::strerror(errno) +
+                                            "); name a file in a folder that is there"};
   if (request.timeout) {
     plan.timeout = base::parse_duration(*request.timeout).value_or(0);
     if (plan.timeout <= 0)

@@ -50,6 +50,7 @@ status home_based::open_home(page_table::entry& e, page_id p) {
 
 status home_based::timed_fetch(node_id home, extent e) {
   const base::during fetching(port_.activity(), base::phase::fetch);
+  const base::span traced(port_.activity(), base::trace_kind::fetch, e.first, home, std::size_t{e.count()} * page_bytes);
   if (auto* a = port_.activity()) a->fetched(home, std::uint64_t{e.count()} * page_bytes);
   return fetch(home, e);
 }

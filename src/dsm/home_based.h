@@ -80,10 +80,15 @@ class home_based : public protocol {
   using counter = protocol_counters::counter;
   void count(counter c, std::uint64_t amount = 1) noexcept { counters_.add(c, amount); }
 
-  // Counts a piece of the protocol's work, and its time for as long as the result lives.
-  [[nodiscard]] base::during working(counter c) noexcept {
+  // Counts a release or an acquire, and its time for as long as the result lives.
+  struct work {
+    base::during timed;
+    base::span traced;
+  };
+  [[nodiscard]] work working(counter c) noexcept {
     count(c);
-    return {port_.activity(), base::phase::protocol};
+    return {{port_.activity(), base::phase::protocol},
+            {port_.activity(), c == counter::releases ? base::trace_kind::release : base::trace_kind::acquire}};
   }
 
   weft::port& port_;

@@ -79,11 +79,16 @@ class bootstrap {
   // the bootstrap's own; once this returns, the one that was set before is not called any more.
   virtual void on_roll_call(std::function<control::presence()> present);
 
+  // The same for what has been counted, whenever somebody looks at the job: runtime/sample.h.
+  virtual void on_sample(std::function<std::string()> tell);
+
   // Has a roll-call of all nodes made and printed. False if there is nobody to make one: then this node tells what it knows itself.
   virtual bool call_roll();
 
   // Node 0 only: has the statistics of all nodes put where the user asked for them. False if the node is to do that itself.
   virtual bool deliver(const std::string& document);
+  // The same for the trace, which comes in pieces.
+  virtual bool deliver_trace(const std::string& piece);
 
   // The orderly end of this node's part; after it, exiting is no failure of the job. The second and later calls do nothing.
   virtual status leave() = 0;

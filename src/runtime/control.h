@@ -197,6 +197,19 @@ struct document {  // the statistics of all nodes, from node 0
   auto fields() { return std::tie(node, text); }
 };
 
+struct trace_part {  // the next piece of the trace of all nodes, from node 0
+  std::uint32_t node = 0;
+  std::string text;
+  auto fields() { return std::tie(node, text); }
+};
+
+struct sample {  // the answer to ask_sample
+  std::uint32_t node = 0, nodes = 0, round = 0;
+  byte_buffer here;  // a presence, as a frame
+  std::string text;  // what has been counted: runtime/sample.h
+  auto fields() { return std::tie(node, nodes, round, here, text); }
+};
+
 // --- both ways between launcher and agent ----------------------------------------------------------------------------------------
 
 struct heartbeat {           // the agent answers each with one
@@ -229,6 +242,11 @@ struct roll_call {  // what do your threads do?
   auto fields() { return std::tie(round); }
 };
 
+struct ask_sample {  // from 'weft top': what have you counted?
+  std::uint32_t round = 0;
+  auto fields() { return std::tie(round); }
+};
+
 // --- agent to node ---------------------------------------------------------------------------------------------------------------
 
 struct welcome {
@@ -244,7 +262,7 @@ struct welcome {
 using message =
     std::variant<start_job, input, output_credit, admit, refuse, end_job, ready, started, not_started, output, input_credit, exited,
                  finished, hello, card, leave, report, ask_missing, gathered, notice, missing, welcome, heartbeat, give_up,
-                 roll_call, presence, ask_roll_call, document>;
+                 roll_call, presence, ask_roll_call, document, trace_part, ask_sample, sample>;
 
 // The whole frame, length included. A message beyond most_bytes gives an empty buffer.
 byte_buffer encode(message m);

@@ -16,8 +16,10 @@
 #include "runtime/fabrics.h"
 #include "runtime/question.h"
 #include "runtime/roll_call.h"
+#include "runtime/sample.h"
 #include "runtime/spaces.h"
 #include "runtime/statistics.h"
+#include "runtime/tracing.h"
 
 namespace weft {
 
@@ -90,6 +92,7 @@ struct job::state {
   std::unique_ptr<base::activity> activity;
   base::nanoseconds began = 0;  // when the program got its job
   std::unique_ptr<fabric::fabric> fabric;
+  std::unique_ptr<runtime::tracing> tracing;
   runtime::made_space space;
   std::unique_ptr<runtime::question> question;
   int exceptions = std::uncaught_exceptions();
@@ -110,8 +113,11 @@ job::job() : state_(std::make_unique<state>()) {
   const auto& who = boot.who();
   state_->fabric = runtime::make_fabric(fabric_name_of(who), fabric_options_of(who)).or_throw();
   auto& fabric = *state_->fabric;
-  state_->activity = std::make_unique<base::activity>(base::activity::machine(!option(who, "stats").empty()), who.nodes);
+  const bool traced = !option(who, "trace").empty();
+  state_->activity = std::make_unique<base::activity>(base::activity::machine(traced || !option(who, "stats").empty()), who.nodes);
   fabric.activity(state_->activity.get());
+  if (traced)
+    state_->tracing = std::make_unique<runtime::tracing>(*state_->activity, fabric, who.host_of[who.self] != who.host_of[0]);
   const auto card = fabric.open().or_throw();
   fabric.on_unreachable([&boot](node_id node, const std::string& how) { boot.report(node, "is unreachable: " + how); });
   const auto cards = boot.exchange(card, start_limit).or_throw();
@@ -121,7 +127,8 @@ job::job() : state_(std::make_unique<state>()) {
   const auto with_all = [&boot](bytes mine) { return boot.exchange(mine, start_limit).or_throw(); };
   const runtime::space_choice choice{option(who, "protocol"), option(who, "engine"), who.hosts == 1,
                                      base::parse_size(option(who, "protocol-memory")).value_or(0)};
-  state_->space = runtime::make_space(fabric, choice, with_all).or_throw();
+  if (traced) state_->tracing->compare_clocks();
+  state_->space = runtime::make_space(traced ? static_cast<class port&>(state_->tracing->port()) : fabric, choice, with_all).or_throw();
   if (const auto where = option(who, "stats"); !where.empty() && where != "-") state_->look_closely();
   runtime::use_space(state_->space.memory.get());
   state_->activity->begin(0);
@@ -139,6 +146,10 @@ void job::state::look_closely() {
 void job::state::answer_questions() {
   const auto present = [this] { return runtime::present(*activity, space.seen); };
   boot->on_roll_call(present);
+  boot->on_sample([this] {
+    runtime::begin_sampling(*activity, *space.seen);
+    return runtime::sample(*activity, began, *space.seen, *fabric);
+  });
   question = std::make_unique<runtime::question>([this, present] {
     if (boot->call_roll()) return;
     const runtime::roll_answer mine{boot->who().self, present(), {}};
@@ -155,6 +166,7 @@ void job::state::meet_at_the_end() {
                                                     runtime::most_exchanged / who.nodes);
   const wait_note noted(*space.memory, {wait_kind::meeting});
   const auto all = boot->exchange(mine, end_limit);
+  if (tracing && all) tracing->write(*boot, option(who, "trace"), end_limit);
   if (!all || where.empty() || who.self != 0) return;
   std::vector<runtime::account> accounts;
   for (const auto& each : *all) accounts.push_back(runtime::decode(each));
@@ -170,6 +182,7 @@ job::~job() {
   if (in_order) state_->meet_at_the_end();
   state_->question.reset();
   state_->boot->on_roll_call(nullptr);
+  state_->boot->on_sample(nullptr);
   runtime::use_space(nullptr);
   state_->fabric->close();
   state_->space.memory.reset();

@@ -19,6 +19,7 @@ constexpr named known[] = {
     {"interface", "WEFT_INTERFACE"},     {"provider", "WEFT_PROVIDER"}, {"stall-after", "WEFT_STALL_AFTER"},
     {"lock-memory", "WEFT_LOCK_MEMORY"}, {"protocol", "WEFT_PROTOCOL"}, {"engine", "WEFT_ENGINE"},
     {"dead-after", "WEFT_DEAD_AFTER"},   {"stats", "WEFT_STATS"},       {"protocol-memory", "WEFT_PROTOCOL_MEMORY"},
+    {"trace", "WEFT_TRACE"},
 };
 
 status check_fabric(const std::string& fabric, std::uint32_t hosts) {

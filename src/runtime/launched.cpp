@@ -77,8 +77,10 @@ class launched final : public bootstrap {
   void report(node_id peer, const std::string& how) override;
   bool give_up(const std::string& sentence) override;
   void on_roll_call(std::function<control::presence()> present) override;
+  void on_sample(std::function<std::string()> tell) override;
   bool call_roll() override { return send(control::ask_roll_call{who_.self}).ok(); }
   bool deliver(const std::string& document) override { return send(control::document{who_.self, document}).ok(); }
+  bool deliver_trace(const std::string& piece) override { return send(control::trace_part{who_.self, piece}).ok(); }
   status leave() override;
 
  private:
@@ -91,6 +93,7 @@ class launched final : public bootstrap {
   void take(control::message m);
   void tell_watcher();
   void answer(const control::roll_call& m);
+  void answer(const control::ask_sample& m);
   void die_with_the_launcher();
   status send(const control::message& m);
   status say_who_is_missing(std::unique_lock<std::mutex>& held, std::uint32_t round, base::nanoseconds limit);
@@ -104,8 +107,9 @@ class launched final : public bootstrap {
 
   std::mutex sending_;     // guards the order of frames on the socket
   std::mutex exchanging_;  // one exchange at a time
-  std::mutex presenting_;  // guards present_, also while it is called
+  std::mutex presenting_;  // guards what follows, also while it is called
   std::function<control::presence()> present_;
+  std::function<std::string()> sample_;
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
@@ -190,6 +194,17 @@ void launched::answer(const control::roll_call& m) {
   send(p).ignore();  // without a launcher nobody asks any more
 }
 
+void launched::on_sample(std::function<std::string()> tell) {
+  const std::lock_guard held(presenting_);
+  sample_ = std::move(tell);
+}
+
+void launched::answer(const control::ask_sample& m) {
+  const std::lock_guard held(presenting_);
+  if (!present_ || !sample_) return;  // it is starting or ending
+  send(control::sample{who_.self, who_.nodes, m.round, control::encode(present_()), sample_()}).ignore();
+}
+
 status launched::leave() {
   {
     const std::lock_guard held(mutex_);
@@ -229,6 +244,7 @@ void launched::listen() {
 
 void launched::take(control::message m) {
   if (auto* asked = std::get_if<control::roll_call>(&m)) return answer(*asked);
+  if (auto* asked = std::get_if<control::ask_sample>(&m)) return answer(*asked);
   {
     const std::lock_guard held(mutex_);
     if (auto* all = std::get_if<control::gathered>(&m)) {

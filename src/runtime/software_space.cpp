@@ -77,6 +77,7 @@ bool software_space::have(dsm::page_id p, bool write) {
   const auto used = heap_->ever_used(p);
   if (used && !*used) return false;
   const wait_note noted(*this, {.what = wait_kind::page, .address = region_base + std::size_t{p} * dsm::page_bytes});
+  const base::span traced(activity_, write ? base::trace_kind::write_fault : base::trace_kind::read_fault, p);
   profile_->fault(p, write);
   const status done = !used ? used.failure() : write ? protocol_->write_fault(p) : protocol_->read_fault(p);
   if (done) [[likely]]
@@ -148,7 +149,9 @@ bool software_space::lock(sync_object& m, duration limit) {
 }
 void software_space::unlock(sync_object& m) {
   const base::during unlocking(activity_, base::phase::lock);
-  locks_->unlock(number_of(m)).or_throw();
+  const auto n = number_of(m);
+  const base::span traced(activity_, base::trace_kind::unlock, n);
+  locks_->unlock(n).or_throw();
 }
 
 bool software_space::lock(sync_object& m, bool writing, duration limit) {

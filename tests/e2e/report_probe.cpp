@@ -1,4 +1,4 @@
-// A program for the tests of the report and of the trace: its nodes share a page falsely, or they do not.
+// A program for the tests of the report, of the trace and of `weft top`: its nodes share a page falsely, or they do not.
 #include <weft/c.h>
 #include <weft/weft.h>
 
@@ -29,9 +29,9 @@ constexpr int steps = 20;
 }
 
 template <typename T>
-void count(weft::job& job, T* counters, std::size_t each, std::size_t used) {
+void count(weft::job& job, T* counters, std::size_t each, std::size_t used, int to = steps) {
   weft::barrier();
-  for (int step = 1; step <= steps; ++step) {
+  for (int step = 1; step <= to; ++step) {
     for (std::size_t i = 0; i < used; ++i) counters[job.self() * each + i] = static_cast<T>(step);
     weft::barrier();
     for (weft::node_id n = 0; n < job.nodes(); ++n)
@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   weft::job job(argc, argv);
   if (what == "falsely") count(job, make_counters(job).data(), 8, 8);
+  if (what == "falsely-long") count(job, make_counters(job).data(), 8, 8, 100'000'000);  // until it is ended
   if (what == "falsely-c") count(job, make_small_counters(job), 1, 1);
   if (what == "padded") count(job, make_padded_counters(job).data(), weft::page_size / sizeof(long), 8);
   if (what == "truly") share_truly(job);

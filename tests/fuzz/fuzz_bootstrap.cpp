@@ -94,6 +94,9 @@ std::vector<fuzz::input> fuzz::examples() {
       control::presence{1, 7, 99, 3, {{0, 1, 0x40, 2, 5'000'000, 3, "mutex", "prog+0x10"}, {}}, {0x40, 0x80}},
       control::ask_roll_call{1},
       control::document{0, "{}"},
+      control::trace_part{0, "[]"},
+      control::ask_sample{3},
+      control::sample{1, 2, 3, {}, "{}"},
   };
   std::vector<input> all;
   input conversation{3};

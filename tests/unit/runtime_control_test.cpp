@@ -53,7 +53,10 @@ std::vector<message> one_of_each() {
           roll_call{7},
           presence{1, 7, 99, 3, {{0, 1, 0x40, 2, 5'000'000, 3, "mutex", "prog+0x10"}, {}}, {0x40, 0x80}},
           ask_roll_call{1},
-          document{0, "{}"}};
+          document{0, "{}"},
+          trace_part{0, "[]"},
+          ask_sample{3},
+          sample{1, 2, 3, bytes("presence"), "{}"}};
 }
 
 base::byte_view without_length(const base::byte_buffer& frame) { return base::byte_view(frame).subspan(header_bytes); }

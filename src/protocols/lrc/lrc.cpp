@@ -65,6 +65,7 @@ status lrc::fault(page_id p, bool write) {
 // us begin anew.
 status lrc::bring_up_to_date(page_id p) {
   const base::during fetching(port_.activity(), base::phase::fetch);
+  const base::span traced(port_.activity(), base::trace_kind::fetch, p);
   while (true) {
     history::need needed;
     {
@@ -222,6 +223,7 @@ status lrc::release() {
   {
     const turn mine(*this);
     const base::during working(port_.activity(), base::phase::protocol);
+    const base::span traced(port_.activity(), base::trace_kind::release);
     count(counter::releases);
     std::vector<page_id> written;
     pages_.take_written(written);
@@ -262,6 +264,7 @@ void lrc::all_told(bytes) {
 status lrc::acquire(bytes from_releasers) {
   const turn mine(*this);
   const base::during working(port_.activity(), base::phase::protocol);
+  const base::span traced(port_.activity(), base::trace_kind::acquire);
   count(counter::acquires);
   std::vector<page_id> changed;
   vector_time upto;

@@ -1,0 +1,52 @@
+#include "runtime/sample.h"
+
+#include "runtime/json.h"
+#include "runtime/roll_call.h"
+
+namespace weft::runtime {
+
+namespace {
+
+constexpr std::size_t most_pages = 64, most_locks = 16;
+
+}  // namespace
+
+void begin_sampling(base::activity& a, observed& shared) {
+  a.time_from_now_on();
+  if (auto* profile = shared.profile()) profile->turn_on();
+}
+
+std::string sample(const base::activity& a, base::nanoseconds began, observed& shared, const port& p) {
+  using base::phase;
+  const auto faults = shared.statistics();
+  const auto moved = p.statistics();
+  const auto times = a.summed();
+  json out;
+  out.open(nullptr, '{').text("protocol", shared.protocol()).text("fabric", p.name()).seconds("uptime", a.now() - began);
+  out.open("counts", '{').number("read_faults", faults.read_faults).number("write_faults", faults.write_faults);
+  out.number("fetched_pages", faults.fetched_pages)
+      .number("diff_bytes", faults.changed_bytes)
+      .number("barriers", shared.barriers());
+  out.number("lock_acquires", a.sum(base::event::lock_acquires));
+  out.number("bytes_out", moved.put_bytes + moved.send_bytes)
+      .number("bytes_in", moved.get_bytes)
+      .number("messages", moved.sends)
+      .close();
+  out.open("time", '[');
+  for (const phase each : {phase::compute, phase::fetch, phase::lock, phase::barrier, phase::handler, phase::protocol})
+    out.seconds(nullptr, times.spent[static_cast<std::size_t>(each)]);
+  out.close().open("pages", '[');
+  if (const auto* profile = shared.profile())
+    for (const auto& u : profile->used(most_pages))
+      out.open(nullptr, '[').number(nullptr, u.page).number(nullptr, u.cost()).close();
+  out.close().open("locks", '[');
+  std::size_t left = most_locks;
+  for (const auto& c : a.most_contended()) {
+    if (left-- == 0) break;
+    out.open(nullptr, '[').text(nullptr, name_of(c.what)).number(nullptr, c.waits).seconds(nullptr, c.waited).close();
+  }
+  out.close().close();
+  return out.take();
+}
+
+}  // namespace weft::runtime

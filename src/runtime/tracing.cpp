@@ -1,0 +1,39 @@
+#include "runtime/tracing.h"
+
+#include <cstdio>
+#include <fstream>
+
+#include "runtime/trace_document.h"
+
+namespace weft::runtime {
+
+tracing::tracing(base::activity& a, weft::port& p, bool far) : clocks_(p), port_(p), far_(far) {
+  a.trace_into(&events_);
+}
+
+// If node 0 does not answer, what is known from before must do.
+void tracing::compare_clocks() {
+  if (!far_) return;
+  const auto difference = clocks_.measure();
+  if (!difference) return;
+  const auto at = base::now();
+  if (difference_.first_at == 0) difference_ = {at, *difference, at, *difference};
+  difference_.last_at = at;
+  difference_.last = *difference;
+}
+
+void tracing::write(bootstrap& boot, const std::string& where, base::nanoseconds limit) {
+  compare_clocks();
+  const auto& who = boot.who();
+  const auto all = boot.exchange(encode_trace(events_.take(), difference_, most_exchanged / who.nodes), limit);
+  if (!all || who.self != 0) return;
+  std::ofstream file;
+  write_trace(*all, [&](const std::string& piece) {
+    if (boot.deliver_trace(piece)) return;
+    if (!file.is_open()) file.open(where);
+    file << piece;
+  });
+  if (file.is_open() && !file.flush()) std::fprintf(stderr, "weft: the trace cannot be written to %s\n", where.c_str());
+}
+
+}  // namespace weft::runtime
