@@ -20,12 +20,12 @@ scheduler::options timing(const cluster_options& o) {
 }  // namespace
 
 std::string cluster_options::text() const {
-  return format("%s, %u nodes, %s (room %zu), %s%s, %zu KiB for the protocol", protocol.c_str(), nodes, to_string(network), room,
-                records_writes ? "writes recorded" : "writes fault", forgets > 0 ? ", pages out" : "", protocol_memory >> 10);
+  return format("%s, %u nodes, %s (room %zu), %s%s%s, %zu KiB for the protocol", protocol.c_str(), nodes, to_string(network), room,
+                records_writes ? "writes recorded" : "writes fault", forgets > 0 ? ", pages out" : "", naps > 0 ? ", naps" : "", protocol_memory >> 10);
 }
 
 cluster::state::state(const cluster_options& o, chooser& by)
-    : options(o), time(timing(o), by), network({o.nodes, o.network, o.room, o.seed}, time) {}
+    : options(o), time(timing(o), by), network({o.nodes, o.network, o.room, o.seed}, time), random(o.seed ^ 0x6e617073) {}
 
 cluster::cluster(const cluster_options& o, chooser& by) : state_(std::make_unique<state>(o, by)) {
   for (node_id n = 0; n < o.nodes; ++n) {
@@ -67,13 +67,20 @@ void cluster::build(node& n) {
   how.protocol_memory = o.protocol_memory;
   how.engine = [&](std::byte* base, std::size_t size, int file, weft::os::page_engine::fault_handler& handler) {
     auto engine = std::make_unique<sim_engine>(
-        sim_engine::options{o.records_writes, o.forgets, o.seed + n.id(), [this] { state_->time.yield(); }}, base, size, file, handler);
+        sim_engine::options{o.records_writes, o.forgets, o.seed + n.id(), [this] { between_changes(); }}, base, size, file, handler);
     n.engine_ = engine.get();
     return weft::result<std::unique_ptr<weft::os::page_engine>>(std::move(engine));
   };
   n.space_ = weft::runtime::software_space::create(state_->network.port(n.id()), how, [&](weft::bytes mine) {
                return exchange(n, mine);
              }).or_throw();
+}
+
+void cluster::between_changes() {
+  if (state_->random.chance(state_->options.naps))
+    state_->time.nap(static_cast<nanoseconds>(state_->random.between(1, 300)) * weft::base::microsecond);
+  else
+    state_->time.yield();
 }
 
 std::vector<std::vector<std::byte>> cluster::exchange(node& n, weft::bytes mine) {

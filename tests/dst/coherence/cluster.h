@@ -42,6 +42,7 @@ struct cluster_options {
   std::size_t room = 64;  // messages in a channel
   bool records_writes = false;
   double forgets = 0;
+  double naps = 0;  // chance that a thread is held up where a page changes its state
   weft::dsm::page_id pages = 64;
   std::size_t protocol_memory = weft::runtime::default_protocol_memory;
   std::uint64_t seed = 1;
@@ -108,9 +109,11 @@ class cluster {
     std::vector<std::unique_ptr<node>> nodes;
     std::vector<std::unique_ptr<exchange_round>> exchanges;
     std::vector<std::unique_ptr<weft::sync_object>> objects;
+    weft::base::random random;
   };
 
   void build(node& n);
+  void between_changes();  // of pages' states: another thread may go on
   std::vector<std::vector<std::byte>> exchange(node& n, weft::bytes mine);
 
   std::unique_ptr<state> state_;

@@ -31,6 +31,7 @@ program program::only(std::vector<bool> kept) const {
     if (!idle(t) || first) continue;
     p.threads.erase(p.threads.begin() + static_cast<std::ptrdiff_t>(t));
     p.steps.erase(p.steps.begin() + static_cast<std::ptrdiff_t>(t));
+    p.loose.erase(p.loose.begin() + static_cast<std::ptrdiff_t>(t));
   }
   return p;
 }
@@ -64,7 +65,7 @@ std::string program::text() const {
     text += "\n";
   }
   for (std::size_t t = 0; t < threads.size(); ++t) {
-    text += format("  thread %zu on node %u:\n", t, threads[t]);
+    text += format("  thread %zu on node %u%s:\n", t, threads[t], loose[t] ? ", loose" : "");
     for (const auto& s : steps[t]) text += "    " + to_string(s) + "\n";
   }
   return text;

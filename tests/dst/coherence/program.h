@@ -3,7 +3,8 @@
 //
 // Memory is made of cells: some bytes, next to one another on purpose. Between two barriers every cell has one rule: guarded by a
 // mutex or a shared mutex; owned by a thread; not written; or written by its owner until a flag, a counter or a barrier of a group
-// says so, and read by whoever has waited for that, directly or by way of others.
+// says so, and read by whoever has waited for that, directly or by way of others. Some cells are guarded by one mutex for good: they are
+// for threads that do not come to the barriers.
 //
 // A program is made of units, which can be left out one by one without making a race or a wait that never ends.
 #pragma once
@@ -68,6 +69,7 @@ struct array {
 struct program {
   node_id nodes = 2;
   std::vector<node_id> threads;                    // the node of each; the first of every node is its main thread
+  std::vector<bool> loose;                         // by thread: it comes to no barrier of all, and uses what one mutex always guards
   std::vector<array> arrays;
   std::vector<cell> cells;
   std::vector<std::vector<step>> steps;            // by thread

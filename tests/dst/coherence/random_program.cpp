@@ -19,18 +19,22 @@ struct cell_state {
 
 class maker {
  public:
-  explicit maker(std::uint64_t seed) : random_(seed ^ 0x70726f6772616d) {}
+  explicit maker(std::uint64_t seed) : random_(seed ^ 0x70726f6772616d), loose_random_(seed ^ 0x6c6f6f7365) {}
 
   program make() {
     choose_nodes();
     choose_memory();
     locks_ = objects(1 + random_.below(4));
     shared_locks_ = objects(random_.below(3));
+    choose_loose();
     const auto phases = 1 + random_.below(5);
     for (std::uint64_t phase = 0; phase < phases; ++phase) {
       begin_phase(phase == 0 && random_.chance(0.5));
       const auto units = 2 + random_.below(4 + 3 * p_.threads.size());
-      for (std::uint64_t i = 0; i < units; ++i) add_unit();
+      for (std::uint64_t i = 0; i < units; ++i) {
+        add_unit();
+        if (loose_ != 0 && loose_random_.chance(0.5)) loose_section();
+      }
       end_phase();
     }
     p_.pause_chance = random_.chance(0.3) ? 0.02 : 0;
@@ -78,6 +82,30 @@ class maker {
     states_.resize(p_.cells.size());
   }
 
+  // The last threads may be loose, with cells and a mutex for good, which others use as well. Decided apart from everything else.
+  void choose_loose() {
+    p_.loose.resize(p_.threads.size());
+    const auto more = p_.threads.size() - p_.nodes;
+    always_.resize(p_.cells.size());
+    if (more == 0 || !loose_random_.chance(0.4)) return;
+    loose_ = 1 + loose_random_.below(std::min<std::uint64_t>(more, 3));
+    for (std::size_t i = 1; i <= loose_; ++i) p_.loose[p_.threads.size() - i] = true;
+    loose_lock_ = locks_[loose_random_.below(locks_.size())];
+    always_[loose_random_.below(always_.size())] = true;
+    for (std::size_t c = 0; c < always_.size(); ++c)
+      if (loose_random_.chance(0.2)) always_[c] = true;
+  }
+  void loose_section() {
+    std::vector<access> accesses;
+    for (std::uint32_t c = 0; c < always_.size(); ++c) {
+      if (!always_[c] || loose_random_.chance(0.3)) continue;
+      accesses.push_back({c, false, 0});
+      if (loose_random_.chance(0.6)) accesses.push_back({c, true, loose_random_.next() | 1});
+    }
+    const auto t = static_cast<thread>(p_.threads.size() - 1 - loose_random_.below(loose_));
+    p_.steps[t].push_back({new_unit(), step_kind::section, loose_lock_, unset, 0, lock_way::plain, std::move(accesses)});
+  }
+
   std::vector<std::uint32_t> objects(std::uint64_t count) {
     std::vector<std::uint32_t> made;
     while (count-- > 0) made.push_back(p_.objects++);
@@ -91,7 +119,7 @@ class maker {
     active_.clear();
     const double busy = random_.chance(0.6) ? 1 : random_.unit();  // others are idle: their copies grow old
     for (thread t = 0; t < p_.threads.size(); ++t)
-      if (random_.chance(busy)) active_.push_back(t);
+      if (random_.chance(busy) && !p_.loose[t]) active_.push_back(t);
     if (active_.empty()) active_.push_back(0);
     for (auto& s : states_) {
       const double r = random_.unit();
@@ -103,13 +131,16 @@ class maker {
       else if (r < 0.9) s = {rule::frozen, any_thread()};
       else s = {rule::unwritten, 0};
     }
+    for (std::size_t c = 0; c < states_.size(); ++c)
+      if (always_[c]) states_[c] = {rule::locked, loose_lock_};
   }
 
   void end_phase() {
     const auto u = new_unit();
     p_.barriers[u] = true;
-    p_.checkpoint[u] = random_.chance(0.4);
-    for (thread t = 0; t < p_.threads.size(); ++t) p_.steps[t].push_back({u, step_kind::barrier});
+    p_.checkpoint[u] = random_.chance(0.4) && loose_ == 0;  // with loose threads there is no moment at which nobody does anything
+    for (thread t = 0; t < p_.threads.size(); ++t)
+      if (!p_.loose[t]) p_.steps[t].push_back({u, step_kind::barrier});
     for (auto& [place, unit] : blocks_made_) blocks_ready_.push_back({place, unit});
     blocks_made_.clear();
   }
@@ -329,8 +360,11 @@ class maker {
       blocks_made_.push_back({place, unit});
   }
 
-  weft::base::random random_;
+  weft::base::random random_, loose_random_;
   program p_;
+  std::uint64_t loose_ = 0;         // threads
+  std::uint32_t loose_lock_ = unset;
+  std::vector<bool> always_;        // by cell: guarded by that lock in all phases
   std::vector<std::uint32_t> locks_, shared_locks_;
   std::vector<thread> active_;  // in this phase
   std::vector<cell_state> states_;

@@ -22,7 +22,7 @@ class runner {
  public:
   runner(const program& p, const cluster_options& o, chooser& by, bool trace)
       : p_(p), cluster_(o, by), oracle_(p), random_(o.seed ^ 0x72756e), trace_(trace), bases_(p.arrays.size()), blocks_(p.places),
-        signals_(p.objects), local_(p.nodes), told_(p.nodes),
+        signals_(p.objects), local_(p.nodes), ended_(p.nodes), told_(p.nodes),
         holders_only_(tells_holders_only(o.protocol)) {}
 
   outcome go() {
@@ -34,13 +34,17 @@ class runner {
  private:
   using node = cluster::node;
 
-  std::size_t threads_on(node_id n) const {
-    return static_cast<std::size_t>(std::count(p_.threads.begin(), p_.threads.end(), n));
+  std::size_t threads_on(node_id n, bool loose) const {
+    std::size_t count = 0;
+    for (std::size_t t = 0; t < p_.threads.size(); ++t) count += p_.threads[t] == n && (loose || !p_.loose[t]);
+    return count;
   }
 
   void main_thread(node& n) {
     for (std::size_t a = 0; a < p_.arrays.size(); ++a)
       bases_[a] = static_cast<std::byte*>(n.space().allocate_together(p_.arrays[a].bytes, weft::dsm::page_bytes, p_.arrays[a].where));
+    // Pages may move at the end of the initialisation, which loose threads would not be told of.
+    if (std::find(p_.loose.begin(), p_.loose.end(), true) != p_.loose.end()) n.space().barrier();
     std::uint32_t first = unset, number = 0;
     for (std::uint32_t t = 0; t < p_.threads.size(); ++t) {
       if (p_.threads[t] != n.id()) continue;
@@ -63,7 +67,8 @@ class runner {
       cluster_.time().progress();
     }
     cluster_.time().doing("at the end");
-    barrier(n, false);
+    cluster_.meet(ended_[n.id()], threads_on(n.id(), true), "waits for the node's other threads to end");
+    if (!p_.loose[t]) barrier(n, false);
   }
 
   double milliseconds() { return static_cast<double>(cluster_.time().now()) / 1e6; }
@@ -211,9 +216,9 @@ class runner {
 
   // --- barriers -------------------------------------------------------------------------------------------------------------------
 
-  // The threads of a node meet first; then one of them meets the other nodes.
+  // The threads of a node meet first, but for loose ones; then one of them meets the other nodes.
   void barrier(node& n, bool checkpoint) {
-    cluster_.meet(local_[n.id()].where, threads_on(n.id()), "waits for the node's other threads", [&] {
+    cluster_.meet(local_[n.id()].where, threads_on(n.id(), false), "waits for the node's other threads", [&] {
       const auto generation = local_[n.id()].barriers++;
       oracle_.arrives(all_nodes, generation);
       n.space().barrier();
@@ -275,6 +280,7 @@ class runner {
   std::vector<block> blocks_;
   std::vector<bool> signals_;
   std::vector<local_barrier> local_;  // by node
+  std::vector<cluster::meeting> ended_;  // by node
   cluster::meeting checkpoint_;
   std::vector<std::optional<weft::dsm::protocol_statistics>> told_;  // by node: at the last check
   const bool holders_only_;
@@ -296,6 +302,7 @@ cluster_options surroundings(std::uint64_t seed, const std::string& protocol, no
   o.pages = 512;
   o.seed = seed;
   if (r.chance(0.85)) o.protocol_memory = std::size_t{1} << r.between(10, 12);  // so that there are collections
+  if (r.chance(0.3)) o.naps = 0.1;
   return o;
 }
 

@@ -154,6 +154,10 @@ void scheduler::yield() {
   if (running_) leave();
 }
 
+void scheduler::nap(nanoseconds length) {
+  if (running_) wait([] { return false; }, length, "is not given a processor");
+}
+
 bool scheduler::wait(weft::condition until, nanoseconds limit, const char* what) {
   entry& self = *running_;
   const actor a = running_actor_;

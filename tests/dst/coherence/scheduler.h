@@ -77,6 +77,9 @@ class scheduler {
   bool wait(weft::condition until, nanoseconds limit, const char* what);
   void news(node_id node);
 
+  // The thread does nothing for so long; nothing in an event.
+  void nap(nanoseconds length);
+
   // A node whose threads and handlers do nothing until then.
   void pause(node_id node, nanoseconds until) { paused_until_[node] = until; }
 

@@ -20,6 +20,7 @@ class small_program {
   explicit small_program(std::vector<node_id> threads) {
     for (const node_id n : threads) p_.nodes = std::max(p_.nodes, n + 1);
     p_.threads = std::move(threads);
+    p_.loose.resize(p_.threads.size());
     p_.steps.resize(p_.threads.size());
     p_.arrays = {{2 * 4096, weft::placement::cyclic()}};
     p_.cells = {{0, 100, 1}, {0, 101, 1}, {0, 4096, 8}};
