@@ -41,6 +41,9 @@ class pages {
 
   virtual page_id count() const noexcept = 0;
 
+  // What makes the application's view, for the statistics.
+  virtual const char* engine() const noexcept = 0;
+
   // All frames of this node, for exposing them: page p at offset p * page_bytes.
   virtual memory frames() const noexcept = 0;
   mutable_bytes frame(page_id p) const noexcept { return frames().span().subspan(std::size_t{p} * page_bytes, page_bytes); }

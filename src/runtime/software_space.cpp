@@ -45,7 +45,10 @@ result<std::unique_ptr<software_space>> software_space::create(port& p, const sp
 
 status software_space::build(const space_options& options, const dsm::exchange& with_all) {
   const auto engine = [&](std::byte* base, std::size_t size, int file) { return options.engine(base, size, file, *this); };
-  if (auto s = take(pages_, dsm::real_pages::create(region_base, options.pages, engine)); !s) return s;
+  if (auto s = options.memory ? take(pages_, options.memory(region_base, options.pages, *this))
+                              : take(pages_, dsm::real_pages::create(region_base, options.pages, engine));
+      !s)
+    return s;
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
   if (auto s = take(homes_, dsm::homes::create(port_, *pages_, with_all)); !s) return s;
   if (options.protocol == "cashmere") {

@@ -23,9 +23,14 @@ using engine_source =
     std::function<result<std::unique_ptr<os::page_engine>>(std::byte* base, std::size_t size, int file, os::page_engine::fault_handler&)>;
 engine_source engine_of_kernel(os::page_engine::way how);
 
+// Makes a node's pages, whose faults go to the handler: for a machine that has no real ones.
+using pages_source =
+    std::function<result<std::unique_ptr<dsm::pages>>(std::byte* base, dsm::page_id count, os::page_engine::fault_handler&)>;
+
 struct space_options {
   std::string protocol;  // "cashmere", "hlrc"
   engine_source engine = engine_of_kernel(os::page_engine::way::best);
+  pages_source memory = nullptr;  // null: real pages on the engine
   dsm::page_id pages = region_pages;
 };
 
@@ -79,7 +84,7 @@ class software_space final : public space, public observed, private os::page_eng
 
   port& port_;
   // In the order in which they stand on one another; they go in the reverse order.
-  std::unique_ptr<dsm::real_pages> pages_;
+  std::unique_ptr<dsm::pages> pages_;
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;
   std::unique_ptr<dsm::home_based> protocol_;

@@ -1,0 +1,203 @@
+#include "sim/processor.h"
+
+#include "dsm/pages.h"
+#include "runtime/ending.h"
+#include "sim/machine.h"
+
+namespace weft::sim {
+
+processor::processor(machine& in, node_id self)
+    : machine_(in),
+      self_(self),
+      tlb_(in.numbers().tlb_entries, in.numbers().memory_pages),
+      cache_(in.numbers().cache_bytes, in.numbers().line_bytes, in.numbers().cache_ways),
+      writes_(in.numbers().write_buffer),
+      merge_(in.numbers().merge_buffer, in.numbers().line_bytes) {}
+
+// --- running ----------------------------------------------------------------------------------------------------------------------
+
+void processor::start(std::function<void()> body) {
+  constexpr std::size_t stack = std::size_t{1} << 20;
+  fiber_ = std::make_unique<fibers::fiber>(
+      [this, run = std::move(body)] {
+        run();
+        absorb();
+        spent_.total = now_;
+      },
+      machine_.main(), stack);
+  machine_.time().at(0, [this] { resume(); });
+}
+
+void processor::resume() {
+  event_queue& time = machine_.time();
+  now_ = std::max(now_, time.now());
+  machine_.run_on(this);
+  machine_.main().switch_to(*fiber_);
+  machine_.run_on(nullptr);
+}
+
+void processor::leave() {
+  fiber_->switch_to(machine_.main());
+}
+
+void processor::take_turn() {
+  event_queue& time = machine_.time();
+  do {
+    absorb();
+    if (time.next() > now_) break;
+    time.at(std::max(now_, time.now()), [this] { resume(); });
+    leave();
+  } while (stolen_ != 0);
+  time.advance(now_);
+}
+
+void processor::stand_still(cost as) {
+  const cycles began = now_;
+  standing_ = true;
+  ++stand_;
+  leave();
+  standing_ = false;
+  spent_.add(as, now_ - began);
+}
+
+void processor::wake() {
+  if (!standing_ || waking_) return;
+  waking_ = true;
+  machine_.time().at(machine_.time().now(), [this] {
+    waking_ = false;
+    resume();
+  });
+}
+
+// Waits of a second or more end by news or not at all: the machine notices when nobody can go on.
+bool processor::wait(condition until, base::nanoseconds limit) {
+  take_turn();
+  const bool limited = limit < base::second;
+  const cycles deadline = limited ? now_ + machine_.cycles_of(limit) : never;
+  while (!until()) {
+    if (now_ >= deadline) return false;
+    if (limited)
+      machine_.time().at(deadline, [this, mine = stand_ + 1] {
+        if (stand_ == mine) wake();
+      });
+    stand_still(machine_.at(self_).waits_count_as());
+  }
+  return true;
+}
+
+// A processor that stands still looks for messages by itself; one that computes is interrupted.
+cycles processor::interrupt(cycles arrives, cycles work, cycles applying_diffs) {
+  const cycles takes = work + applying_diffs + (standing_ ? 0 : machine_.numbers().interrupt);
+  handler_free_at_ = std::max(arrives, handler_free_at_) + takes;
+  if (!standing_ && !finished()) {
+    stolen_ += takes;
+    spent_.add(cost::diff, applying_diffs);
+    spent_.add(cost::interrupt, takes - applying_diffs);
+  }
+  return handler_free_at_;
+}
+
+// --- references -------------------------------------------------------------------------------------------------------------------
+
+void processor::refer(std::uint64_t offset, std::uint64_t size, bool write) {
+  ++references_;
+  ++now_;
+  if (now_ > machine_.time().next() + machine_.numbers().slack || stolen_ != 0) take_turn();
+  const std::uint64_t page = offset / dsm::page_bytes;
+  if (page != last_page_) {
+    last_page_ = page;
+    if (!tlb_.holds(page)) {
+      spend(cost::cache_stall, machine_.numbers().tlb_fill);
+      tlb_.fill(page);
+    }
+  }
+  while (!pages_->allows(page, write)) {
+    spend(cost::protocol, machine_.numbers().page_fault);
+    if (!pages_->fault(page, write)) runtime::end_with(errc::invalid_argument, "the simulated program has gone astray");
+  }
+  if (write) {
+    written(offset, size);
+  } else if (!cache_.holds(offset)) {
+    read_miss(offset);
+  }
+}
+
+void processor::read_miss(std::uint64_t offset) {
+  ++misses_;
+  const auto victim = cache_.fill(offset);
+  if (victim) machine_.connections().access(now_, self_, machine_.numbers().line_bytes, resource::from::here);
+  fill(offset);
+}
+
+// Brings a line from where the page's memory is.
+void processor::fill(std::uint64_t offset) {
+  const auto& n = machine_.numbers();
+  const std::uint64_t page = offset / dsm::page_bytes;
+  const node_id where = machine_.interface_of_nodes() && !machine_.interface_of_nodes()->copies_pages ? pages_->memory_of(page) : self_;
+  const bool by_software = where != self_ && !machine_.interface_of_nodes()->hardware_reads;
+  // Cashmere 2.3: a line that software has fetched once is in local memory from then on.
+  if (where == self_ || (by_software && !pages_->first_use_of_line(page, offset % dsm::page_bytes / n.line_bytes))) {
+    const cycles done = machine_.connections().access(now_, self_, n.line_bytes, resource::from::here);
+    spend(cost::cache_stall, done - now_);
+    return;
+  }
+  if (by_software) spend(cost::cache_stall, n.ecc_interrupt);
+  take_turn();
+  bool there = false;
+  machine_.connections().fetch_line(now_, self_, where, [this, &there] {
+    there = true;
+    wake();
+  });
+  while (!there) stand_still(cost::cache_stall);
+}
+
+// Where writes are forwarded the cache is written through, and a line that is not there is not brought in. Without an interface that
+// forwards them it is written back.
+void processor::written(std::uint64_t offset, std::uint64_t size) {
+  const auto& n = machine_.numbers();
+  const interface* i = machine_.interface_of_nodes();
+  pages_->note_write(offset, size);
+  if (!i || !i->hardware_writes) {
+    if (!cache_.holds(offset)) read_miss(offset);
+    cache_.soil(offset);
+  }
+  if (!i) return;
+  if (!i->hardware_writes) {
+    if (pages_->memory_of(offset / dsm::page_bytes) == self_) return;
+    spend(cost::protocol, n.doubled_write);
+  }
+  if (!i->merges) return forward(offset, size);
+  if (const auto gone = merge_.write(offset, size)) forward(gone->address, gone->bytes());
+}
+
+// A write goes to the page's master copy, and to a copy in local memory if there is one.
+void processor::forward(std::uint64_t offset, std::uint64_t bytes) {
+  const interface& i = *machine_.interface_of_nodes();
+  spend(cost::cache_stall, writes_.room_at(now_) - now_);
+  const node_id home = pages_->memory_of(offset / dsm::page_bytes);
+  if (home == self_ || (i.copies_pages && i.hardware_writes)) {
+    performed_here_at_ = std::max(performed_here_at_, machine_.connections().access(now_, self_, bytes, resource::from::here));
+    if (home == self_) return writes_.add(performed_here_at_);
+  }
+  ++under_way_;
+  writes_.add(machine_.connections().write(now_, self_, home, bytes, [this] {
+    --under_way_;
+    wake();
+  }));
+}
+
+// Cashmere 2.2: a release waits until all writes have been performed.
+void processor::flush() {
+  merge_.drain([this](const merge_buffer::line& l) { forward(l.address, l.bytes()); });
+  if (performed_here_at_ > now_) spend(cost::protocol, performed_here_at_ - now_);
+  take_turn();
+  while (under_way_ != 0) stand_still(cost::protocol);
+}
+
+void processor::purge(std::uint64_t page) {
+  cache_.purge(page * dsm::page_bytes, dsm::page_bytes);
+  tlb_.drop(page);
+  if (page == last_page_) last_page_ = ~std::uint64_t{0};
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,105 @@
+// A simulated processor: a fiber that runs a node's program, with a clock of its own.
+//
+// Its references to shared memory come to refer(), which charges TLB, cache, buffers, bus and network for them. While its cache serves
+// it, it may run a little ahead of the others (parameters::slack); before anything that others can see it takes its turn, which comes
+// when no event is left that is earlier.
+//
+// Handlers of messages run in events. What they cost is stolen from the processor they interrupt.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <weft/port.h>
+
+#include "base/clock.h"
+#include "fibers/fiber.h"
+#include "sim/breakdown.h"
+#include "sim/cache.h"
+#include "sim/merge_buffer.h"
+#include "sim/tlb.h"
+#include "sim/write_buffer.h"
+
+namespace weft::sim {
+
+class machine;
+class machine_pages;
+
+class processor {
+ public:
+  processor(machine& in, node_id self);
+
+  node_id self() const noexcept { return self_; }
+  cycles now() const noexcept { return now_; }
+
+  // --- by its own program -----------------------------------------------------------------------------------------------------------
+
+  void compute(cycles c) noexcept { now_ += c; }
+  void refer(std::uint64_t offset, std::uint64_t size, bool write);  // of shared memory
+
+  // --- by the code that runs on it --------------------------------------------------------------------------------------------------
+
+  void spend(cost c, cycles amount) noexcept { now_ += amount, spent_.add(c, amount); }
+  void take_turn();
+
+  // Waits until the condition holds, which is asked again after every wake(); false when `limit` has passed. What the time counts as is
+  // known from what the node is doing (base/activity.h).
+  bool wait(condition until, base::nanoseconds limit);
+
+  // Stands still until wake().
+  void stand_still(cost as);
+
+  // Until all of its writes are where they belong.
+  void flush();
+
+  // Forgets a page: its mapping and its lines.
+  void purge(std::uint64_t page);
+
+  // --- by events --------------------------------------------------------------------------------------------------------------------
+
+  void wake();
+  bool standing() const noexcept { return standing_; }
+  // A handler runs: when it is done.
+  cycles interrupt(cycles arrives, cycles work, cycles applying_diffs);
+
+  // --- by the machine ---------------------------------------------------------------------------------------------------------------
+
+  void start(std::function<void()> body);
+  void use(machine_pages& memory) noexcept { pages_ = &memory; }
+  bool finished() const noexcept { return fiber_->finished(); }
+  const breakdown& spent() const noexcept { return spent_; }
+  std::uint64_t references() const noexcept { return references_; }
+  std::uint64_t misses() const noexcept { return misses_; }
+
+ private:
+  void resume();
+  void leave();
+  void absorb() noexcept { now_ += std::exchange(stolen_, 0); }
+  void read_miss(std::uint64_t offset);
+  void fill(std::uint64_t offset);
+  void written(std::uint64_t offset, std::uint64_t size);
+  void forward(std::uint64_t offset, std::uint64_t bytes);
+
+  machine& machine_;
+  const node_id self_;
+  machine_pages* pages_ = nullptr;
+  std::unique_ptr<fibers::fiber> fiber_;
+  cycles now_ = 0;
+  cycles stolen_ = 0;           // by handlers, since it last looked
+  cycles handler_free_at_ = 0;  // its handlers run one at a time
+  bool standing_ = false, waking_ = false;
+  std::uint64_t stand_ = 0;     // which one: an alarm of an earlier one is stale
+
+  tlb tlb_;
+  cache cache_;
+  write_buffer writes_;
+  merge_buffer merge_;
+  std::uint64_t last_page_ = ~std::uint64_t{0};
+  std::uint64_t under_way_ = 0;   // its writes to other nodes that are not there yet
+  cycles performed_here_at_ = 0;  // all writes to its own node are
+  std::uint64_t references_ = 0, misses_ = 0;
+  breakdown spent_;
+};
+
+}  // namespace weft::sim
