@@ -86,6 +86,7 @@ void tell(const nlohmann::json& report) {
 int simulate(const sim_request& r, std::vector<std::string> words, const std::vector<std::string>& after_dashes) {
   words.insert(words.end(), after_dashes.begin(), after_dashes.end());
   if (words.empty()) throw error(errc::invalid_argument, "weft sim needs a program; see 'weft sim --help'");
+  if (words[0].starts_with("-")) throw error(errc::invalid_argument, "there is no option '" + words[0] + "'; see 'weft sim --help'");
   sim::read_settings(settings_of(r, 0)).or_throw();
   if (::access(words[0].c_str(), X_OK) != 0) throw error(errc::invalid_argument, "there is no program '" + words[0] + "'");
   if (!is_simulated(words[0]))
