@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "options.h"
-#include "progress.h"
 #include "report.h"
 #include "shared.h"
-#include "timing.h"
+#include "steps.h"
 #include "water_model.h"
 
 namespace {
@@ -273,13 +272,7 @@ app::outcome run(const problem& p, const app::options& o) {
   weft::team(o.threads).run([&](weft::worker& me) {
     o.place(me);
     dynamics mine(all, in, o.seed, me);
-    const double seconds = app::seconds_of(me, [&] {
-      app::progress bar(me, p.steps);
-      for (std::size_t step = 0; step < p.steps; ++step) {
-        mine.step();
-        bar.reached(step + 1);
-      }
-    });
+    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
     const double energy = me.sum(mine.energy());
     if (me.rank() != 0) return;
     char text[32];
