@@ -13,6 +13,9 @@ enum own_handler : handler_id {
   lock_grant,
   barrier_arrival,
   barrier_departure,
+  diff_request,
+  diff_reply,
+  collection,
 };
 
 }  // namespace weft::dsm

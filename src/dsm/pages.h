@@ -60,6 +60,9 @@ class pages {
   // The application's first write to a cached or watched page, where it comes as a fault: lets it through and notes it.
   virtual void first_write(page_id p) = 0;
 
+  // How many pages a fault may open, where their neighbours will most likely be used next.
+  virtual page_id most_at_once() const noexcept { return 16; }
+
   // An access to an open page has faulted: nothing is wrong with it, but the kernel may have to be told again.
   virtual void reopen(page_id p) = 0;
 
@@ -69,6 +72,10 @@ class pages {
   // Appends what was changed in a cached page since it was opened or its changes were last taken; whether there was anything.
   // Writes of threads that are not synchronised with the caller may be in or will be taken the next time, but none is lost.
   virtual bool take_changes(page_id p, changes& into) = 0;
+
+  // What a page holds without the changes that have not been taken: for giving a copy of it to others. Valid for as long as the
+  // caller holds the page's entry.
+  virtual bytes taken(page_id p) = 0;
 
  protected:
   pages() = default;

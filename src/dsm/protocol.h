@@ -19,6 +19,7 @@
 #include <weft/port.h>
 
 #include "dsm/pages.h"
+#include "dsm/protocol_statistics.h"
 
 namespace weft::dsm {
 
@@ -53,6 +54,8 @@ class protocol {
   // All nodes, at a barrier: the program's initialisation has ended; pages get their homes by first touch from now on. Returns when
   // this node has no page open whose home may move.
   virtual status end_initialisation() = 0;
+
+  virtual protocol_statistics statistics() const = 0;
 };
 
 }  // namespace weft::dsm

@@ -156,4 +156,11 @@ bool real_pages::take_changes(page_id p, changes& into) {
   return into.add(std::uint64_t{p} * page_bytes, system_.base() + std::size_t{p} * page_bytes, twin(p), page_bytes);
 }
 
+// A page without a twin cannot be written until its entry is given back.
+bytes real_pages::taken(page_id p) {
+  std::scoped_lock lock(sets_lock_);
+  if (cached_.contains(p) && twinned_.contains(p)) return {twin(p), page_bytes};
+  return frame(p);
+}
+
 }  // namespace weft::dsm

@@ -34,6 +34,7 @@ class real_pages final : public pages {
   void reopen(page_id p) override { engine_->reopen(p); }
   void take_written(std::vector<page_id>& into) override;
   bool take_changes(page_id p, changes& into) override;
+  bytes taken(page_id p) override;
 
  private:
   real_pages() = default;

@@ -5,8 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include <weft/port.h>
+
 #include "base/activity.h"
-#include "dsm/home_based.h"
+#include "dsm/protocol_statistics.h"
 
 namespace weft::runtime {
 

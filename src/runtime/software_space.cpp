@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "protocols/cashmere/cashmere.h"
 #include "protocols/hlrc/hlrc.h"
+#include "protocols/lrc/lrc.h"
 #include "runtime/ending.h"
 #include "runtime/region.h"
 #include "sync/message_barrier.h"
@@ -50,17 +51,20 @@ status software_space::build(const space_options& options, const dsm::exchange& 
       !s)
     return s;
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
-  if (auto s = take(homes_, dsm::homes::create(port_, *pages_, with_all)); !s) return s;
+  if (options.protocol != "lrc")  // has no homes: placements mean nothing
+    if (auto s = take(homes_, dsm::homes::create(port_, *pages_, with_all)); !s) return s;
   if (options.protocol == "cashmere") {
     if (auto s = take(protocol_, protocols::cashmere::create(port_, *pages_, *table_, *homes_, with_all)); !s) return s;
   } else if (options.protocol == "hlrc") {
     if (auto s = take(protocol_, protocols::hlrc::create(port_, *pages_, *table_, *homes_, with_all)); !s) return s;
+  } else if (options.protocol == "lrc") {
+    if (auto s = take(protocol_, protocols::lrc::create(port_, *pages_, *table_, options.protocol_memory, with_all)); !s) return s;
   } else {
-    return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose direct, cashmere or hlrc"};
+    return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose direct, cashmere, hlrc or lrc"};
   }
   if (protocol_->carries_notices()) {
     if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, with_all)); !s) return s;
-    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, with_all)); !s) return s;
+    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, with_all, options.barrier_fan_in)); !s) return s;
   } else {
     if (auto s = take(locks_, sync::word_locks::create(port_, *protocol_, with_all)); !s) return s;
     if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, with_all)); !s) return s;

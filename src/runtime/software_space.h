@@ -8,7 +8,7 @@
 #include <weft/space.h>
 
 #include "dsm/heap.h"
-#include "dsm/home_based.h"
+#include "dsm/protocol.h"
 #include "dsm/real_pages.h"
 #include "runtime/observed.h"
 #include "runtime/region.h"
@@ -27,11 +27,15 @@ engine_source engine_of_kernel(os::page_engine::way how);
 using pages_source =
     std::function<result<std::unique_ptr<dsm::pages>>(std::byte* base, dsm::page_id count, os::page_engine::fault_handler&)>;
 
+inline constexpr std::size_t default_protocol_memory = std::size_t{64} << 20;
+
 struct space_options {
-  std::string protocol;  // "cashmere", "hlrc"
+  std::string protocol;  // "cashmere", "hlrc", "lrc"
   engine_source engine = engine_of_kernel(os::page_engine::way::best);
   pages_source memory = nullptr;  // null: real pages on the engine
   dsm::page_id pages = region_pages;
+  node_id barrier_fan_in = 4;     // of barriers that carry notices
+  std::size_t protocol_memory = default_protocol_memory;  // lrc: bytes for intervals and diffs
 };
 
 class software_space final : public space, public observed, private os::page_engine::fault_handler {
@@ -87,7 +91,7 @@ class software_space final : public space, public observed, private os::page_eng
   std::unique_ptr<dsm::pages> pages_;
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;
-  std::unique_ptr<dsm::home_based> protocol_;
+  std::unique_ptr<dsm::protocol> protocol_;
   std::unique_ptr<sync::locks> locks_;
   std::unique_ptr<sync::words> words_;
   std::unique_ptr<sync::barriers> barriers_;

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include <weft/port.h>
+
 #include "base/activity.h"
 #include "base/bytes.h"
-#include "dsm/home_based.h"
+#include "dsm/protocol_statistics.h"
 #include "runtime/bootstrap.h"
 #include "runtime/observed.h"
 

@@ -54,6 +54,35 @@ cost machine::node::waits_count_as() {
   }
 }
 
+account machine::node::so_far() const {
+  account a;
+  a.spent = cpu.spent();
+  a.references = cpu.references();
+  a.misses = cpu.misses();
+  const node_hardware& hardware = whole.connections().at(cpu.self());
+  a.messages = hardware.messages;
+  a.bytes = hardware.bytes;
+  const auto protocol = space->statistics();
+  a.read_faults = protocol.read_faults;
+  a.write_faults = protocol.write_faults;
+  a.fetched_pages = protocol.fetched_pages;
+  a.changed_pages = protocol.changed_pages;
+  a.changed_bytes = protocol.changed_bytes;
+  a.notices = protocol.notices_in;
+  a.invalidated = protocol.invalidated;
+  return a;
+}
+
+void machine::node::takes_time() {
+  (began_ ? ended_ : began_) = so_far();
+}
+
+account machine::node::measured() const {
+  if (!ended_) return so_far();
+  account a = *ended_;
+  return a -= *began_;
+}
+
 machine::machine(const machine_options& o) : options_(o), network_(time_, options_.numbers, o.processors), exchanges_(o.processors) {
   options_.numbers.check().or_throw();
   const std::size_t size = numbers().memory_pages * dsm::page_bytes;
@@ -92,6 +121,17 @@ void machine::fail(const std::string& sentence) {
   if (!failure_) failure_ = sentence;
 }
 
+void machine::look_for_deadlock() {
+  constexpr base::nanoseconds long_wait = base::second;
+  const auto waits = [&](const std::unique_ptr<node>& n) {
+    if (n->cpu.finished()) return true;
+    for (const auto& t : n->activity.threads())
+      if (t.wait.what == wait_kind::nothing || nanoseconds_of(time_.now()) - t.wait.since < long_wait) return false;
+    return true;
+  };
+  if (std::all_of(nodes_.begin(), nodes_.end(), waits)) stuck();
+}
+
 void machine::stuck() {
   std::vector<runtime::roll_answer> answers;
   for (const auto& n : nodes_)
@@ -108,6 +148,7 @@ void machine::build(node& n) {
   runtime::space_options how;
   how.protocol = options_.protocol;
   how.pages = static_cast<dsm::page_id>(numbers().memory_pages);
+  how.barrier_fan_in = numbers().barrier_fan_in != 0 ? static_cast<node_id>(numbers().barrier_fan_in) : processors();
   how.memory = [&](std::byte*, dsm::page_id, os::page_engine::fault_handler& handler) {
     auto made = std::make_unique<machine_pages>(*this, n.cpu, frames(), handler);
     n.pages = made.get();

@@ -16,6 +16,7 @@
 #include "fibers/fiber.h"
 #include "os/memory_file.h"
 #include "runtime/software_space.h"
+#include "sim/account.h"
 #include "sim/exchanges.h"
 #include "sim/interface.h"
 #include "sim/machine_pages.h"
@@ -42,6 +43,14 @@ class machine {
     node(machine& in, const fabric::fabric_options& o);
     cost waits_count_as();
 
+    // What it has done so far.
+    account so_far() const;
+
+    // The program takes the time: what it measures is between its first look at the clock and its last.
+    void takes_time();
+    account measured() const;  // all of it if there were not two looks
+
+
     machine& whole;
     processor cpu;
     base::activity activity;  // on the processor's clock
@@ -49,6 +58,9 @@ class machine {
     machine_pages* pages = nullptr;  // the space's
     std::unique_ptr<runtime::software_space> space;
     std::uint64_t adopted = 0;  // synchronisation objects outside of shared memory
+
+   private:
+    std::optional<account> began_, ended_;
   };
 
   explicit machine(const machine_options& o);
@@ -57,6 +69,9 @@ class machine {
   // Runs a program on every processor; its shared memory is there. An exception that leaves it is a failure. Returns when all have ended,
   // or nobody can go on.
   void run(const std::function<void(node&)>& program);
+
+  // Ends the run with a deadlock if everybody has waited for long. Somebody who looks again and again at something calls it.
+  void look_for_deadlock();
 
   void fail(const std::string& sentence);
   const std::optional<std::string>& failure() const noexcept { return failure_; }

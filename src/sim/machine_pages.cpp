@@ -17,11 +17,15 @@ machine_pages::machine_pages(machine& in, processor& on, memory frames, os::page
 
 void machine_pages::open(extent e, unsigned how) {
   for (page_id p = e.first; p < e.last; ++p) flags_[p] = static_cast<std::uint8_t>((flags_[p] & changed) | is_open | how);
+  if (!first_writes_fault_ && (how & home) != 0) self_.charge(cost::protocol, machine_.numbers().directory * e.count());
+}
+
+dsm::page_id machine_pages::most_at_once() const noexcept {
+  return static_cast<page_id>(machine_.numbers().fetch_ahead);
 }
 
 // Cashmere 2.2, self-invalidation: the mapping goes, and the lines with it.
 void machine_pages::close(extent e) {
-  self_.spend(cost::protocol, machine_.numbers().notice * e.count());
   for (page_id p = e.first; p < e.last; ++p) {
     flags_[p] &= changed;
     used_lines_.erase(p);
@@ -37,7 +41,7 @@ void machine_pages::first_write(page_id p) {
   if (!first_writes_fault_ || (flags_[p] & is_written) != 0) return;
   flags_[p] |= is_written;
   written_.push_back(p);
-  if ((flags_[p] & (home | changed)) == 0) self_.spend(cost::diff, machine_.numbers().twinning * words);
+  if ((flags_[p] & (home | changed)) == 0) self_.charge(cost::diff, machine_.numbers().twinning * words);
 }
 
 void machine_pages::note_write(std::uint64_t offset, std::uint64_t size) {
@@ -56,7 +60,9 @@ void machine_pages::note_write(std::uint64_t offset, std::uint64_t size) {
   for (std::uint64_t w = offset % dsm::page_bytes / 4; w <= (offset % dsm::page_bytes + size - 1) / 4 && w < words; ++w) bits->set(w);
 }
 
+// Cashmere 2.2: a release does for every page that was written what a write fault would have done to its directory entry.
 void machine_pages::take_written(std::vector<page_id>& into) {
+  const std::size_t before = into.size();
   if (!first_writes_fault_) self_.flush();
   std::sort(written_.begin(), written_.end());
   written_.erase(std::unique(written_.begin(), written_.end()), written_.end());
@@ -66,6 +72,7 @@ void machine_pages::take_written(std::vector<page_id>& into) {
     into.push_back(p);
   }
   written_.clear();
+  if (!first_writes_fault_) self_.charge(cost::protocol, machine_.numbers().directory * (into.size() - before));
 }
 
 // What was forwarded as it was written needs no diff.
@@ -73,7 +80,7 @@ bool machine_pages::take_changes(page_id p, dsm::changes& into) {
   if ((flags_[p] & changed) == 0) return false;
   flags_[p] &= static_cast<std::uint8_t>(~unsigned{changed});
   if (!first_writes_fault_) return true;
-  self_.spend(cost::diff, machine_.numbers().diffing * words);
+  self_.charge(cost::diff, machine_.numbers().diffing * words);
   auto& bits = *dirty_[p];
   for (std::size_t first = 0; first < words; ++first) {
     if (!bits[first]) continue;

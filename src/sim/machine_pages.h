@@ -35,8 +35,10 @@ class machine_pages final : public dsm::pages {
   void watch(extent e) override;
   void first_write(page_id p) override;
   void reopen(page_id) override {}
+  page_id most_at_once() const noexcept override;
   void take_written(std::vector<page_id>& into) override;
   bool take_changes(page_id p, dsm::changes& into) override;
+  bytes taken(page_id p) override { return frame(p); }
 
   // --- by the processor ---------------------------------------------------------------------------------------------------------------
 

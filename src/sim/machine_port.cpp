@@ -1,5 +1,6 @@
 #include "sim/machine_port.h"
 
+#include "dsm/own_handlers.h"
 #include "fabric/own_handlers.h"
 #include "sim/machine.h"
 
@@ -35,14 +36,14 @@ bool machine_port::by_interface(handler_id id) const {
 // --- sending ----------------------------------------------------------------------------------------------------------------------
 
 bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
-  if (on_processor()) {
-    if (!by_interface(id)) own().spend(cost::protocol, machine_.numbers().messaging);
-    own().take_turn();
-  }
+  const bool costs = !by_interface(id);
+  if (costs) own().charge(on_processor() ? cost::protocol : cost::interrupt, machine_.numbers().messaging);
+  if (on_processor()) own().take_turn();
   auto p = std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}});
   const std::uint64_t size = machine_.numbers().header_bytes + words.size_bytes() + payload.size();
   machine_port& to = machine_.at(node).port;
-  machine_.connections().travel(machine_.time().now(), self(), node, size,
+  const cycles leaves = costs && !on_processor() ? own().handlers_done() : machine_.time().now();
+  machine_.connections().travel(leaves, self(), node, size,
                                 [&to, from = self(), l, p](cycles all_in) { to.arrive(from, l, p, all_in); });
   return true;
 }
@@ -59,16 +60,24 @@ void machine_port::arrive(node_id source, lane l, const std::shared_ptr<parcel>&
     const cycles done = machine_.connections().access(time.now(), self(), size, resource::from::elsewhere);
     ready = std::max(all_in, reads ? done - n.memory_transfer(size) : done);
   }
-  if (!by_interface(p->id)) {
-    const cycles applying = p->id == own_ids::put_runs ? n.diffing * (p->payload.size() / 4) : 0;
-    ready = own().interrupt(ready, n.messaging, applying);
-  }
+  if (!by_interface(p->id)) ready = own().interrupt(ready, n.messaging + list_processing(*p), applying_diffs(*p));
   cycles& last = last_from_[source * lanes + static_cast<std::size_t>(l)];
   last = std::max(last, ready);
   time.at(last, [this, source, l, p] {
     handle(source, l, *p);
     own().wake();
   });
+}
+
+// Notices come with what synchronises; a notice is a number of four bytes.
+cycles machine_port::list_processing(const parcel& p) const {
+  const bool notices = p.id == dsm::barrier_arrival || p.id == dsm::barrier_departure || p.id == dsm::lock_grant;
+  return notices ? machine_.numbers().notice * (p.payload.size() / 4) : 0;
+}
+
+cycles machine_port::applying_diffs(const parcel& p) const {
+  const bool diffs = p.id == own_ids::put_runs || p.id == dsm::diff_reply;
+  return diffs ? machine_.numbers().diffing * (p.payload.size() / 4) : 0;
 }
 
 // What this node sends to itself is handled in an event of its own.
@@ -83,6 +92,17 @@ void machine_port::kick() {
 }
 
 // --- operations -------------------------------------------------------------------------------------------------------------------
+
+status machine_port::enqueue(node_id node, const queue& q, std::span<const word> values) {
+  if (on_processor()) own().spend(cost::protocol, machine_.numbers().notice * values.size());
+  return event_port::enqueue(node, q, values);
+}
+
+result<std::size_t> machine_port::dequeue(const queue& q, std::span<word> into) {
+  auto got = event_port::dequeue(q, into);
+  if (got && on_processor()) own().spend(cost::protocol, machine_.numbers().notice * *got);
+  return got;
+}
 
 // A page's frames: an interface that does not copy pages only maps them.
 result<transfer> machine_port::start_get(node_id node, const window& w, std::uint64_t offset, mutable_bytes into) {

@@ -20,6 +20,9 @@ class machine_port final : public event_port {
   capabilities can() const noexcept override;
   duration now() const override;
 
+  using event_port::enqueue;
+  status enqueue(node_id node, const queue& q, std::span<const word> values) override;
+  result<std::size_t> dequeue(const queue& q, std::span<word> into) override;
   result<transfer> start_get(node_id node, const window& w, std::uint64_t offset, mutable_bytes into) override;
   status wait(condition until, duration limit) override;
   bool poll() override;
@@ -31,6 +34,8 @@ class machine_port final : public event_port {
   void kick() override;
 
   void arrive(node_id source, lane l, const std::shared_ptr<parcel>& p, cycles all_in);
+  cycles list_processing(const parcel& p) const;
+  cycles applying_diffs(const parcel& p) const;
   bool by_interface(handler_id id) const;
   processor& own() const;
   bool on_processor() const;  // whether its own processor calls, and not a handler

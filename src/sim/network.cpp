@@ -3,8 +3,8 @@
 namespace weft::sim {
 
 cycles network::travel(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void(cycles)> then) {
-  ++messages_;
-  bytes_ += bytes;
+  ++nodes_[from].messages;
+  nodes_[from].bytes += bytes;
   const cycles transfer = parameters_.transfer(bytes);
   const cycles left = nodes_[from].out.serve(now, transfer);
   time_.at(left - transfer + parameters_.network_latency(),

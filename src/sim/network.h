@@ -19,6 +19,7 @@ namespace weft::sim {
 
 struct node_hardware {
   resource bus, memory, out, in;
+  std::uint64_t messages = 0, bytes = 0;  // sent
 };
 
 class network {
@@ -39,14 +40,11 @@ class network {
   cycles write(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void()> done);
 
   const node_hardware& at(node_id n) const { return nodes_[n]; }
-  std::uint64_t messages() const noexcept { return messages_; }
-  std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
   event_queue& time_;
   const parameters& parameters_;
   std::vector<node_hardware> nodes_;
-  std::uint64_t messages_ = 0, bytes_ = 0;
 };
 
 }  // namespace weft::sim

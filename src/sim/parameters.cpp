@@ -37,7 +37,9 @@ constexpr p::description descriptions[] = {
     {"write-buffer", &p::write_buffer, "writes", "under way before a processor waits", open},
     {"merge-buffer", &p::merge_buffer, "lines", "in the merge buffer ('the last few writes')", open},
     {"header-bytes", &p::header_bytes, "bytes", "of a message besides its contents", open},
-    {"block-cycles", &p::block_cycles, "cycles", "instructions of a basic block besides its references", open},
+    {"barrier-fan-in", &p::barrier_fan_in, "nodes", "whose notices a node gathers at a barrier; 0: node 0 gathers all",
+     "Cashmere 4.1: a central barrier manager"},
+    {"fetch-ahead", &p::fetch_ahead, "pages", "that a fault may fetch or open at once", "Cashmere 2.2: the one that is used"},
     {"slack", &p::slack, "cycles", "a processor may be ahead of others while its cache serves it", "the simulator's own"},
     {"memory-pages", &p::memory_pages, "pages", "of shared memory", "the simulator's own"},
 };
@@ -68,7 +70,7 @@ status parameters::check() const {
   if (!power(cache_ways) || cache_ways * line_bytes > cache_bytes)
     return {errc::invalid_argument, "--cache-ways must be a power of two, and so many lines must fit into the cache"};
   for (const auto value : {&parameters::tlb_entries, &parameters::memory_bandwidth, &parameters::path_bytes, &parameters::megahertz,
-                           &parameters::write_buffer, &parameters::merge_buffer, &parameters::memory_pages})
+                           &parameters::write_buffer, &parameters::merge_buffer, &parameters::fetch_ahead, &parameters::memory_pages})
     if (this->*value == 0)
       for (const auto& d : descriptions)
         if (d.value == value) return {errc::invalid_argument, base::format("--%s must not be 0", d.name)};

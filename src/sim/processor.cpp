@@ -22,7 +22,6 @@ void processor::start(std::function<void()> body) {
       [this, run = std::move(body)] {
         run();
         absorb();
-        spent_.total = now_;
       },
       machine_.main(), stack);
   machine_.time().at(0, [this] { resume(); });
@@ -57,7 +56,10 @@ void processor::stand_still(cost as) {
   ++stand_;
   leave();
   standing_ = false;
-  spent_.add(as, now_ - began);
+  now_ = std::max(now_, handler_free_at_);
+  const cycles diffs = std::min(now_ - began, std::exchange(diffs_in_stand_, 0));
+  spent_.add(cost::diff, diffs);
+  spent_.add(as, now_ - began - diffs);
 }
 
 void processor::wake() {
@@ -69,13 +71,16 @@ void processor::wake() {
   });
 }
 
-// Waits of a second or more end by news or not at all: the machine notices when nobody can go on.
+// Waits of a second or more end by news or not at all: the machine notices when nobody can go on. So does whoever looks in vain.
 bool processor::wait(condition until, base::nanoseconds limit) {
   take_turn();
   const bool limited = limit < base::second;
   const cycles deadline = limited ? now_ + machine_.cycles_of(limit) : never;
   while (!until()) {
-    if (now_ >= deadline) return false;
+    if (now_ >= deadline) {
+      machine_.look_for_deadlock();
+      return false;
+    }
     if (limited)
       machine_.time().at(deadline, [this, mine = stand_ + 1] {
         if (stand_ == mine) wake();
@@ -89,19 +94,40 @@ bool processor::wait(condition until, base::nanoseconds limit) {
 cycles processor::interrupt(cycles arrives, cycles work, cycles applying_diffs) {
   const cycles takes = work + applying_diffs + (standing_ ? 0 : machine_.numbers().interrupt);
   handler_free_at_ = std::max(arrives, handler_free_at_) + takes;
-  if (!standing_ && !finished()) {
-    stolen_ += takes;
-    spent_.add(cost::diff, applying_diffs);
-    spent_.add(cost::interrupt, takes - applying_diffs);
-  }
+  steal(cost::diff, applying_diffs);
+  steal(cost::interrupt, takes - applying_diffs);
   return handler_free_at_;
+}
+
+void processor::steal(cost c, cycles amount) noexcept {
+  if (standing_) {
+    if (c == cost::diff) diffs_in_stand_ += amount;
+  } else if (!finished()) {
+    stolen_ += amount;
+    spent_.add(c, amount);
+  }
+}
+
+void processor::charge(cost c, cycles amount) {
+  if (machine_.running() == this) return spend(c, amount);
+  handler_free_at_ = handlers_done() + amount;
+  steal(c, amount);
+}
+
+cycles processor::handlers_done() const noexcept {
+  return std::max(machine_.time().now(), handler_free_at_);
+}
+
+breakdown processor::spent() const noexcept {
+  breakdown all = spent_;
+  all.total = now_ + stolen_;
+  return all;
 }
 
 // --- references -------------------------------------------------------------------------------------------------------------------
 
 void processor::refer(std::uint64_t offset, std::uint64_t size, bool write) {
   ++references_;
-  ++now_;
   if (now_ > machine_.time().next() + machine_.numbers().slack || stolen_ != 0) take_turn();
   const std::uint64_t page = offset / dsm::page_bytes;
   if (page != last_page_) {

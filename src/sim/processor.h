@@ -4,7 +4,8 @@
 // it, it may run a little ahead of the others (parameters::slack); before anything that others can see it takes its turn, which comes
 // when no event is left that is earlier.
 //
-// Handlers of messages run in events. What they cost is stolen from the processor they interrupt.
+// Handlers of messages run in events, one at a time on a node. What they cost is stolen from the processor they interrupt; one that
+// stands still works on them itself.
 #pragma once
 
 #include <functional>
@@ -41,6 +42,10 @@ class processor {
   // --- by the code that runs on it --------------------------------------------------------------------------------------------------
 
   void spend(cost c, cycles amount) noexcept { now_ += amount, spent_.add(c, amount); }
+
+  // Work that is done for this node, by the processor's own code or in a handler.
+  void charge(cost c, cycles amount);
+
   void take_turn();
 
   // Waits until the condition holds, which is asked again after every wake(); false when `limit` has passed. What the time counts as is
@@ -60,21 +65,24 @@ class processor {
 
   void wake();
   bool standing() const noexcept { return standing_; }
-  // A handler runs: when it is done.
+  // A handler runs, and applies diffs: when it is done.
   cycles interrupt(cycles arrives, cycles work, cycles applying_diffs);
+  // All handlers so far are done.
+  cycles handlers_done() const noexcept;
 
   // --- by the machine ---------------------------------------------------------------------------------------------------------------
 
   void start(std::function<void()> body);
   void use(machine_pages& memory) noexcept { pages_ = &memory; }
   bool finished() const noexcept { return fiber_->finished(); }
-  const breakdown& spent() const noexcept { return spent_; }
+  breakdown spent() const noexcept;
   std::uint64_t references() const noexcept { return references_; }
   std::uint64_t misses() const noexcept { return misses_; }
 
  private:
   void resume();
   void leave();
+  void steal(cost c, cycles amount) noexcept;
   void absorb() noexcept { now_ += std::exchange(stolen_, 0); }
   void read_miss(std::uint64_t offset);
   void fill(std::uint64_t offset);
@@ -88,6 +96,7 @@ class processor {
   cycles now_ = 0;
   cycles stolen_ = 0;           // by handlers, since it last looked
   cycles handler_free_at_ = 0;  // its handlers run one at a time
+  cycles diffs_in_stand_ = 0;   // handlers' time for diffs since it stands still
   bool standing_ = false, waking_ = false;
   std::uint64_t stand_ = 0;     // which one: an alarm of an earlier one is stale
 
@@ -99,7 +108,7 @@ class processor {
   std::uint64_t under_way_ = 0;   // its writes to other nodes that are not there yet
   cycles performed_here_at_ = 0;  // all writes to its own node are
   std::uint64_t references_ = 0, misses_ = 0;
-  breakdown spent_;
+  breakdown spent_;  // without the total
 };
 
 }  // namespace weft::sim

@@ -27,10 +27,29 @@ hlrc_is_right_on_shm_with_mprotect() { for n in 2 3 8; do right_on $n --protocol
 hlrc_is_right_on_udp() { for n in 2 4; do right_on $n --protocol hlrc --fabric udp; done; }
 hlrc_is_right_on_udp_that_loses() { right_on 4 --protocol hlrc --fabric udp --impair loss=5%; }
 hlrc_is_right_on_ofi() { right_on 4 --protocol hlrc --fabric ofi; }
+lrc_is_right_on_shm() { for n in 1 2 3 4 8; do right_on $n --protocol lrc; done; }
+lrc_is_right_on_shm_with_mprotect() { for n in 2 3 8; do right_on $n --protocol lrc --engine mprotect; done; }
+lrc_is_right_on_udp() { for n in 2 4; do right_on $n --protocol lrc --fabric udp; done; }
+lrc_is_right_on_udp_that_loses() { right_on 4 --protocol lrc --fabric udp --impair loss=5%; }
+lrc_is_right_on_ofi() { right_on 4 --protocol lrc --fabric ofi; }
+lrc_is_right_with_little_memory() {
+  for n in 2 4; do right_on $n --protocol lrc --protocol-memory 64K; done
+  right_on 4 --protocol lrc --protocol-memory 64K --fabric udp
+}
+lrc_is_right_to_stay_within_its_memory() {
+  run "$WEFT" run -n 2 --protocol lrc --protocol-memory 1M --stats=stats "$MEMORY_PROBE" handover 100000
+  expect_status 0
+  expect_out '^handover: right on 2 nodes$'
+  local most
+  for most in $(sed -n 's/.*"protocol_memory": \([0-9]*\).*/\1/p' stats); do
+    [ "$most" -le 1048576 ] || fail "$most bytes are more than 1M"
+  done
+  grep -qE '"collections": [1-9]' stats || fail "nothing was collected"
+}
 
 an_untouched_hundred_gib_is_right_and_free() {
   local way
-  for way in 'direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect'; do
+  for way in 'direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect' 'lrc --engine uffd' 'lrc --engine mprotect'; do
     # shellcheck disable=SC2086
     run "$WEFT" run -n 2 --protocol $way "$MEMORY_PROBE" spacious
     expect_status 0
@@ -47,7 +66,7 @@ the_page_engine_that_works_is_right() {
 }
 a_program_in_c_is_right() {
   local protocol
-  for protocol in direct cashmere hlrc; do
+  for protocol in direct cashmere hlrc lrc; do
     run "$WEFT" run -n 2 --protocol $protocol "$C_PROBE"
     expect_status 0
     expect_out '^c: right on 2 nodes$'
@@ -59,7 +78,7 @@ a_program_in_c_is_right() {
 the_job_is_right_to_end_when_a_node_is_killed() {
   local fabric protocol when started
   for fabric in shm udp; do
-    for protocol in direct cashmere hlrc; do
+    for protocol in direct cashmere hlrc lrc; do
       for when in holding home barrier waiting; do
         started=$SECONDS
         run "$WEFT" run -n 3 --fabric $fabric --protocol $protocol "$MEMORY_PROBE" die $when
@@ -74,7 +93,7 @@ the_job_is_right_to_end_when_a_node_is_killed() {
 an_unknown_protocol_is_refused() {
   run "$WEFT" run -n 2 --protocol none "$MEMORY_PROBE"
   [ "$status" != 0 ] || fail "expected an exit status that is not 0"
-  grep -q "there is no protocol 'none'; use direct, cashmere or hlrc" err || fail "expected a sentence that names the choices"
+  grep -q "there is no protocol 'none'; use direct, cashmere, hlrc or lrc" err || fail "expected a sentence that names the choices"
 }
 
 for behaviour in $(declare -F | sed -n 's/^declare -f \(.*_right.*\|direct_is_what.*\|an_unknown.*\)$/\1/p'); do
