@@ -36,13 +36,13 @@ bool machine_port::by_interface(handler_id id) const {
 // --- sending ----------------------------------------------------------------------------------------------------------------------
 
 bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
-  const bool costs = !by_interface(id);
-  if (costs) own().charge(on_processor() ? cost::protocol : cost::interrupt, machine_.numbers().messaging);
+  const bool by_software = !by_interface(id);
+  if (by_software) own().charge(on_processor() ? cost::protocol : cost::interrupt, machine_.numbers().messaging);
   if (on_processor()) own().take_turn();
   auto p = std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}});
   const std::uint64_t size = machine_.numbers().header_bytes + words.size_bytes() + payload.size();
   machine_port& to = machine_.at(node).port;
-  const cycles leaves = costs && !on_processor() ? own().handlers_done() : machine_.time().now();
+  const cycles leaves = by_software && !on_processor() ? own().handlers_done() : machine_.time().now();
   machine_.connections().travel(leaves, self(), node, size,
                                 [&to, from = self(), l, p](cycles all_in) { to.arrive(from, l, p, all_in); });
   return true;

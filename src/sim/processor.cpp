@@ -12,7 +12,8 @@ processor::processor(machine& in, node_id self)
       tlb_(in.numbers().tlb_entries, in.numbers().memory_pages),
       cache_(in.numbers().cache_bytes, in.numbers().line_bytes, in.numbers().cache_ways),
       writes_(in.numbers().write_buffer),
-      merge_(in.numbers().merge_buffer, in.numbers().line_bytes) {}
+      merge_(in.numbers().merge_buffer, in.numbers().line_bytes),
+      frames_(in.numbers().memory_pages) {}
 
 // --- running ----------------------------------------------------------------------------------------------------------------------
 
@@ -130,27 +131,30 @@ void processor::refer(std::uint64_t offset, std::uint64_t size, bool write) {
   ++references_;
   if (now_ > machine_.time().next() + machine_.numbers().slack || stolen_ != 0) take_turn();
   const std::uint64_t page = offset / dsm::page_bytes;
-  if (page != last_page_) {
-    last_page_ = page;
-    if (!tlb_.holds(page)) {
-      spend(cost::cache_stall, machine_.numbers().tlb_fill);
-      tlb_.fill(page);
-    }
-  }
+  if (page != last_page_) translate(page);
   while (!pages_->allows(page, write)) {
     spend(cost::protocol, machine_.numbers().page_fault);
     if (!pages_->fault(page, write)) runtime::end_with(errc::invalid_argument, "the simulated program has gone astray");
   }
   if (write) {
     written(offset, size);
-  } else if (!cache_.holds(offset)) {
-    read_miss(offset);
+  } else if (const std::uint64_t place = frame_ + offset % dsm::page_bytes; !cache_.holds(place)) {
+    read_miss(offset, place);
   }
 }
 
-void processor::read_miss(std::uint64_t offset) {
+void processor::translate(std::uint64_t page) {
+  last_page_ = page;
+  if (frames_[page] == 0) frames_[page] = ++used_frames_;
+  frame_ = std::uint64_t{frames_[page]} * dsm::page_bytes;
+  if (tlb_.holds(page)) return;
+  spend(cost::cache_stall, machine_.numbers().tlb_fill);
+  tlb_.fill(page);
+}
+
+void processor::read_miss(std::uint64_t offset, std::uint64_t place) {
   ++misses_;
-  const auto victim = cache_.fill(offset);
+  const auto victim = cache_.fill(place);
   if (victim) machine_.connections().access(now_, self_, machine_.numbers().line_bytes, resource::from::here);
   fill(offset);
 }
@@ -184,24 +188,25 @@ void processor::written(std::uint64_t offset, std::uint64_t size) {
   const interface* i = machine_.interface_of_nodes();
   pages_->note_write(offset, size);
   if (!i || !i->hardware_writes) {
-    if (!cache_.holds(offset)) read_miss(offset);
-    cache_.soil(offset);
+    const std::uint64_t place = frame_ + offset % dsm::page_bytes;
+    if (!cache_.holds(place)) read_miss(offset, place);
+    cache_.soil(place);
   }
   if (!i) return;
   if (!i->hardware_writes) {
-    if (pages_->memory_of(offset / dsm::page_bytes) == self_) return;
     spend(cost::protocol, n.doubled_write);
+    if (pages_->memory_of(offset / dsm::page_bytes) == self_) return;
   }
   if (!i->merges) return forward(offset, size);
   if (const auto gone = merge_.write(offset, size)) forward(gone->address, gone->bytes());
 }
 
-// A write goes to the page's master copy, and to a copy in local memory if there is one.
+// A write goes to the page's master copy, and to a copy in local memory if there is one (Cashmere 2.3: or will be, line by line).
 void processor::forward(std::uint64_t offset, std::uint64_t bytes) {
   const interface& i = *machine_.interface_of_nodes();
   spend(cost::cache_stall, writes_.room_at(now_) - now_);
   const node_id home = pages_->memory_of(offset / dsm::page_bytes);
-  if (home == self_ || (i.copies_pages && i.hardware_writes)) {
+  if (home == self_ || ((i.copies_pages || !i.hardware_reads) && i.hardware_writes)) {
     performed_here_at_ = std::max(performed_here_at_, machine_.connections().access(now_, self_, bytes, resource::from::here));
     if (home == self_) return writes_.add(performed_here_at_);
   }
@@ -221,7 +226,7 @@ void processor::flush() {
 }
 
 void processor::purge(std::uint64_t page) {
-  cache_.purge(page * dsm::page_bytes, dsm::page_bytes);
+  cache_.purge(std::uint64_t{frames_[page]} * dsm::page_bytes, dsm::page_bytes);
   tlb_.drop(page);
   if (page == last_page_) last_page_ = ~std::uint64_t{0};
 }

@@ -26,6 +26,7 @@ inline processor* running() noexcept {
 inline void referred(const void* at, std::size_t size, bool write) {
   processor* p = running();
   if (!p) return;
+  if (size > 16) p->compute(size / 8);  // a copy: instructions that are not in the program's own code
   std::uint64_t offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(weft::runtime::region_base);
   if (offset >= weft::runtime::region_bytes) return;
   const std::uint64_t line = simulated->numbers().line_bytes;

@@ -15,6 +15,7 @@ namespace weft {
 
 namespace sim {
 machine* simulated = nullptr;
+thread_local bool own_thread = false;
 }
 
 space& space::here() {

@@ -40,6 +40,7 @@ int simulate(int argc, char** argv) {
   if (!how) return complain(how.failure().sentence(), 2);
   machine m(how->machine);
   simulated = &m;
+  own_thread = true;
   int exit_status = 0;
   const auto began = base::now();
   m.run([&](machine::node&) {
