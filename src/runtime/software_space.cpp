@@ -69,7 +69,7 @@ status software_space::build(const space_options& options, const dsm::exchange& 
     if (auto s = take(locks_, sync::word_locks::create(port_, *protocol_, with_all)); !s) return s;
     if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, with_all)); !s) return s;
   }
-  if (auto s = take(words_, sync::words::create(port_, *locks_, with_all)); !s) return s;
+  if (auto s = take(words_, sync::words::create(port_, *protocol_, *locks_, with_all)); !s) return s;
   return take(heap_, dsm::heap::create(port_, region_base, options.pages, homes_.get(), {}, with_all));
 }
 

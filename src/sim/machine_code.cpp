@@ -99,6 +99,14 @@ bool moves(unsigned map, std::uint8_t op) noexcept {
   return map == 1 && (op == 0x10 || op == 0x11 || op == 0x28 || op == 0x29 || op == 0x6f || op == 0x7f || op == 0x6e || op == 0x7e || op == 0xd6);
 }
 
+// Whether an operand in memory is only moved, or not used at all.
+bool moves_only(unsigned map, std::uint8_t op) noexcept {
+  if (moves(map, op)) return true;
+  if (map == 0) return op == 0x63 || op == 0x8d || op == 0xc6 || op == 0xc7;
+  return map == 1 && (op == 0x12 || op == 0x13 || op == 0x14 || op == 0x16 || op == 0x17 || op == 0x1f || op == 0xb6 || op == 0xb7 ||
+                      op == 0xbe || op == 0xbf || op == 0xe7 || op == 0xf0);
+}
+
 kind kind_of(const prefixes& f, std::uint8_t op, unsigned reg, bool in_frame) noexcept {
   if (f.map == 0) {
     if (op == 0xe8) return kind::call;
@@ -124,16 +132,21 @@ instruction decode(const std::uint8_t* at) noexcept {
   const std::uint8_t op = *p++;
   unsigned reg = 0;
   bool in_frame = false;
+  instruction i;
   if (has_operands(f.map, op)) {
     const unsigned mod = *p >> 6, rm = *p & 7;
     reg = *p >> 3 & 7;
     ++p;
     unsigned base = rm;
-    if (mod != 3 && rm == 4) base = *p++ & 7;  // and an index
+    if (mod != 3 && rm == 4) {
+      const unsigned scale = *p >> 6, index = *p >> 3 & 7;
+      base = *p++ & 7;
+      if (index != stack_pointer) i.simple += scale == 0 ? 1 : 2;  // as a rule: it may be r12
+    }
+    if (mod != 3 && !moves_only(f.map, op)) ++i.simple;
     in_frame = mod != 3 && rm == 4 && base == stack_pointer && !f.high_base;
     p += mod == 1 ? 1 : mod == 2 || (mod == 0 && base == 5) ? 4 : 0;
   }
-  instruction i;
   i.what = kind_of(f, op, reg, in_frame);
   if (i.what == kind::call) {
     std::int32_t distance;
@@ -155,7 +168,7 @@ std::uint32_t instructions_of_block(const std::uint8_t* begin, bool (*is_hook)(c
       ++addresses;
       continue;
     }
-    if (i.what != kind::filler && i.what != kind::spill) ++count;
+    if (i.what != kind::filler && i.what != kind::spill) count += i.simple;
     if (i.what == kind::end) break;
   }
   return count > addresses ? count - addresses : 0;

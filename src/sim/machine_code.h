@@ -1,4 +1,5 @@
-// Instructions of x86-64, as far as it takes to count them: how long each is, and what it does to the flow of control.
+// Instructions of x86-64, as far as it takes to count them: how long each is, what it does to the flow of control, and how many
+// instructions a processor takes for it that computes in registers only, as the papers' do (MIPS, Alpha).
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,13 @@ struct instruction {
   };
   kind what = kind::unknown;
   std::size_t length = 0;
+  std::uint32_t simple = 1;  // instructions: operands in memory, and indices of addresses, take more
   const std::uint8_t* target = nullptr;
 };
 
 instruction decode(const std::uint8_t* at) noexcept;
 
-// The instructions of a basic block that begins at `begin`, right behind a call that the compiler has put at its start: up to the next
+// The simple instructions of a basic block that begins at `begin`, right behind a call that the compiler has put at its start: up to the next
 // such call, or to where control leaves. `is_hook` tells the functions that are there for being told of references only: neither their
 // calls nor the addresses that are put in place for them count. Spills do not count either: nearly all of them save registers from hooks.
 std::uint32_t instructions_of_block(const std::uint8_t* begin, bool (*is_hook)(const void* function), const void* block_hook) noexcept;

@@ -27,9 +27,9 @@ dsm::page_id machine_pages::most_at_once() const noexcept {
 // Cashmere 2.2, self-invalidation: the mapping goes, and the lines with it.
 void machine_pages::close(extent e) {
   for (page_id p = e.first; p < e.last; ++p) {
+    self_.purge(p);
     flags_[p] &= changed;
     used_lines_.erase(p);
-    self_.purge(p);
   }
 }
 

@@ -12,8 +12,7 @@ processor::processor(machine& in, node_id self)
       tlb_(in.numbers().tlb_entries, in.numbers().memory_pages),
       cache_(in.numbers().cache_bytes, in.numbers().line_bytes, in.numbers().cache_ways),
       writes_(in.numbers().write_buffer),
-      merge_(in.numbers().merge_buffer, in.numbers().line_bytes),
-      frames_(in.numbers().memory_pages) {}
+      merge_(in.numbers().merge_buffer, in.numbers().line_bytes) {}
 
 // --- running ----------------------------------------------------------------------------------------------------------------------
 
@@ -143,10 +142,15 @@ void processor::refer(std::uint64_t offset, std::uint64_t size, bool write) {
   }
 }
 
+// Fibonacci hashing: different pages have different frames, spread over the cache whatever their distance.
+std::uint64_t processor::frame_of(std::uint64_t page) noexcept {
+  constexpr unsigned bits = 20;  // more than the pages of any cache
+  return (page << bits | page * 0x9e3779b97f4a7c15u >> (64 - bits)) * dsm::page_bytes;
+}
+
 void processor::translate(std::uint64_t page) {
   last_page_ = page;
-  if (frames_[page] == 0) frames_[page] = ++used_frames_;
-  frame_ = std::uint64_t{frames_[page]} * dsm::page_bytes;
+  frame_ = frame_of(page);
   if (tlb_.holds(page)) return;
   spend(cost::cache_stall, machine_.numbers().tlb_fill);
   tlb_.fill(page);
@@ -226,7 +230,7 @@ void processor::flush() {
 }
 
 void processor::purge(std::uint64_t page) {
-  cache_.purge(std::uint64_t{frames_[page]} * dsm::page_bytes, dsm::page_bytes);
+  cache_.purge(frame_of(page), dsm::page_bytes);
   tlb_.drop(page);
   if (page == last_page_) last_page_ = ~std::uint64_t{0};
 }

@@ -85,6 +85,7 @@ class processor {
   void leave();
   void steal(cost c, cycles amount) noexcept;
   void absorb() noexcept { now_ += std::exchange(stolen_, 0); }
+  static std::uint64_t frame_of(std::uint64_t page) noexcept;
   void translate(std::uint64_t page);
   void read_miss(std::uint64_t offset, std::uint64_t place);
   void fill(std::uint64_t offset);
@@ -106,9 +107,7 @@ class processor {
   cache cache_;
   write_buffer writes_;
   merge_buffer merge_;
-  // A node's pages have their places in the cache by the frames that they are mapped to, in the order of their first use there.
-  std::vector<std::uint32_t> frames_;  // by page, from 1 on; 0: not used yet
-  std::uint32_t used_frames_ = 0;
+  // The cache is indexed by physical addresses, and frames are given to pages at random, as by a system that knows no page colours.
   std::uint64_t last_page_ = ~std::uint64_t{0}, frame_ = 0;  // the address of that page's frame
   std::uint64_t under_way_ = 0;   // its writes to other nodes that are not there yet
   cycles performed_here_at_ = 0;  // all writes to its own node are
