@@ -64,7 +64,7 @@ result<void*> heap::allocate(std::size_t size, std::size_t alignment, placement 
   if (size > std::size_t{pages_} * page_bytes) return used_up(size, 0);
   if (auto taken = take_back(); !taken) return taken;
   size = std::max<std::size_t>(size, 1);
-  if (alignment > 16) size = std::max(std::bit_ceil(size), alignment);  // powers of two are aligned to themselves
+  if (alignment > 16 && size <= largest_small) size = std::max(std::bit_ceil(size), alignment);  // powers of two are aligned to themselves
   std::scoped_lock guard(lock_);
   if (size <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch)
     return allocate_small(class_of(size), fresh);

@@ -22,7 +22,7 @@ constexpr p::description descriptions[] = {
     {"memory-bandwidth", &p::memory_bandwidth, "bytes a cycle", "of a memory module and of the bus", table},
     {"cache-bytes", &p::cache_bytes, "bytes", "cache of a processor", table},
     {"line-bytes", &p::line_bytes, "bytes", "a cache line", table},
-    {"path-bytes", &p::path_bytes, "bytes a cycle", "of a network link, each way", table},
+    {"bandwidth", &p::bandwidth, "MB/s", "of a network link, each way", "Cashmere, Table 1: 16 bits; 4.3: 400Mbytes/sec"},
     {"messaging", &p::messaging, "cycles", "software at each end of a message", table},
     {"switch-latency", &p::switch_latency, "cycles", "of the switch; a part of latency", table},
     {"wire-latency", &p::wire_latency, "cycles", "of a wire; two are a part of latency", table},
@@ -69,7 +69,7 @@ status parameters::check() const {
   if (!power(cache_bytes)) return {errc::invalid_argument, "--cache-bytes must be a power of two"};
   if (!power(cache_ways) || cache_ways * line_bytes > cache_bytes)
     return {errc::invalid_argument, "--cache-ways must be a power of two, and so many lines must fit into the cache"};
-  for (const auto value : {&parameters::tlb_entries, &parameters::memory_bandwidth, &parameters::path_bytes, &parameters::megahertz,
+  for (const auto value : {&parameters::tlb_entries, &parameters::memory_bandwidth, &parameters::bandwidth, &parameters::megahertz,
                            &parameters::write_buffer, &parameters::merge_buffer, &parameters::fetch_ahead, &parameters::memory_pages})
     if (this->*value == 0)
       for (const auto& d : descriptions)

@@ -23,7 +23,7 @@ struct parameters {
   std::uint64_t memory_bandwidth = 2;
   std::uint64_t cache_bytes = 128 * 1024;
   std::uint64_t line_bytes = 64;
-  std::uint64_t path_bytes = 2;
+  std::uint64_t bandwidth = 400;
   std::uint64_t messaging = 150;
   std::uint64_t switch_latency = 2;
   std::uint64_t wire_latency = 1;
@@ -66,7 +66,7 @@ struct parameters {
     const std::uint64_t path = switch_latency + 2 * wire_latency;
     return latency > path ? latency : path;
   }
-  std::uint64_t transfer(std::uint64_t bytes) const noexcept { return (bytes + path_bytes - 1) / path_bytes; }
+  std::uint64_t transfer(std::uint64_t bytes) const noexcept { return (bytes * megahertz + bandwidth - 1) / bandwidth; }
   std::uint64_t memory_transfer(std::uint64_t bytes) const noexcept { return (bytes + memory_bandwidth - 1) / memory_bandwidth; }
 };
 

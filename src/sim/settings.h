@@ -1,5 +1,5 @@
 // What `weft sim` tells a simulated program, in one environment variable: words NAME=VALUE with spaces between them. Names are
-// processors, protocol, interface (none: only messages), report (a descriptor), and those of parameters.
+// processors, protocol, interface (none: only messages), network (sim/networks.h), report (a descriptor), and those of parameters.
 #pragma once
 
 #include <string>

@@ -98,6 +98,20 @@ TEST(machine, a_deadlock_names_who_waits_for_what) {
   EXPECT_NE(m.failure()->find("barrier"), std::string::npos) << *m.failure();
 }
 
+// 15 pages: no power of two, which would be divided in another way.
+TEST(machine, pages_placed_in_blocks_are_where_their_blocks_writers_are) {
+  machine m(options("cashmere", 3));
+  std::uint64_t fetched = 0;
+  m.run([&](machine::node& n) {
+    constexpr std::size_t each = 5 * dsm::page_bytes;
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(3 * each, dsm::page_bytes, placement::block()));
+    for (std::size_t i = 0; i < each; i += dsm::page_bytes) n.cpu.refer(offset_of(bytes + n.cpu.self() * each + i), 8, true);
+    fetched += n.so_far().fetched_pages;
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  EXPECT_EQ(fetched, 0u);
+}
+
 TEST(machine, mutexes_exclude) {
   for (const char* protocol : {"hlrc", "cashmere"}) {
     machine m(options(protocol, 5));
