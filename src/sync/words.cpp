@@ -69,25 +69,26 @@ word words::bell(object_number n) const {
   return __atomic_load_n(reinterpret_cast<const word*>(bells_.base() + bell_offset(n)), __ATOMIC_ACQUIRE);
 }
 
-// Whoever changes the word ends it: a change that is not seen after the bit was left comes after the bit, and rings. A failed node
-// breaks the job, which is looked for once a second.
+// Whoever changes the word ends it: a change that the second look misses comes after our bit. Either it finds the bit, and rings, or
+// somebody else has found it since, and has rung; the bell was looked at before. A failed node breaks the job, which is looked for once a
+// second.
 result<bool> words::wait(object_number n, const std::function<bool(word)>& enough, duration limit) {
   constexpr duration longest = std::chrono::seconds(1);
   const node_id m = manager_of(n);
   const duration began = port_.now();
-  for (bool left = false;; left = !left) {
-    const word heard = bell(n);
-    const auto value = load(n);
+  while (true) {
+    auto value = load(n);
     if (!value) return value.failure();
     if (enough(*value)) return true;
     const duration waited = port_.now() - began;
     if (limit != duration::max() && waited >= limit) return false;
     if (dsm::broken(port_)) return status(errc::node_failed, dsm::job_broken);
-    if (!left) {
-      const auto asked = port_.fetch_or(m, cards_[m].objects, offset(n) + offsetof(object, waiting), word{1} << port_.self() % 64);
-      if (!asked) return asked.failure();
-      continue;
-    }
+    const word heard = bell(n);
+    const auto asked = port_.fetch_or(m, cards_[m].objects, offset(n) + offsetof(object, waiting), word{1} << port_.self() % 64);
+    if (!asked) return asked.failure();
+    value = load(n);
+    if (!value) return value.failure();
+    if (enough(*value)) return true;
     port_.wait([&] { return bell(n) != heard; }, limit == duration::max() ? longest : std::min(longest, limit - waited)).ignore();
   }
 }

@@ -139,7 +139,7 @@ class shelf {
 
 std::string simulation::settings_text() const {
   std::string text;
-  for (const auto& [name, value] : settings) text += (text.empty() ? "" : " ") + name + "=" + value;
+  for (const auto& [what, value] : settings) text += (text.empty() ? "" : " ") + what + "=" + value;
   return text;
 }
 
