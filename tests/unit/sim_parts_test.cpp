@@ -1,6 +1,7 @@
 // The parts of the simulated machine, each by itself.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -8,8 +9,10 @@
 #include "sim/cache.h"
 #include "sim/event_queue.h"
 #include "sim/interface.h"
+#include "sim/machine_code.h"
 #include "sim/merge_buffer.h"
 #include "sim/network.h"
+#include "sim/networks.h"
 #include "sim/parameters.h"
 #include "sim/resource.h"
 #include "sim/settings.h"
@@ -181,8 +184,8 @@ TEST(parameters, a_cache_that_is_no_power_of_two_is_refused_in_a_sentence) {
   p.cache_bytes = 100000;
   EXPECT_EQ(p.check().sentence(), "--cache-bytes must be a power of two");
   p = {};
-  p.path_bytes = 0;
-  EXPECT_EQ(p.check().sentence(), "--path-bytes must not be 0");
+  p.bandwidth = 0;
+  EXPECT_EQ(p.check().sentence(), "--bandwidth must not be 0");
 }
 
 TEST(settings, say_what_the_machine_is_like) {
@@ -200,9 +203,72 @@ TEST(settings, say_what_the_machine_is_like) {
 TEST(settings, refuse_what_does_not_exist) {
   EXPECT_NE(read_settings("interface=NHSM").failure().sentence().find("there is no network interface 'NHSM'"), std::string::npos);
   EXPECT_NE(read_settings("latencyy=1").failure().sentence().find("no parameter 'latencyy'"), std::string::npos);
-  EXPECT_NE(read_settings("latency=1us").failure().sentence().find("whole number"), std::string::npos);
+  EXPECT_NE(read_settings("bandwidth=1us").failure().sentence().find("whole number"), std::string::npos);
+  EXPECT_NE(read_settings("network=token-ring").failure().sentence().find("no network 'token-ring'"), std::string::npos);
   EXPECT_NE(read_settings("protocol=hlrc interface=NHHM").failure().sentence().find("hlrc runs on messages"), std::string::npos);
   EXPECT_FALSE(read_settings("processors=0"));
+}
+
+TEST(settings, take_times_where_cycles_are_counted) {
+  EXPECT_EQ(read_settings("latency=500ns")->machine.numbers.latency, 100u);
+  EXPECT_EQ(read_settings("latency=2us megahertz=1000")->machine.numbers.latency, 2000u);
+}
+
+TEST(settings, a_number_that_is_given_goes_over_the_networks) {
+  const auto s = read_settings("bandwidth=100 network=efa");
+  EXPECT_EQ(s->machine.numbers.bandwidth, 100u);
+  EXPECT_EQ(s->machine.numbers.megahertz, 3000u);
+  EXPECT_EQ(s->machine.numbers.latency, 46500u);
+}
+
+TEST(networks, every_number_is_of_a_parameter_and_has_a_source) {
+  for (const auto& n : networks())
+    for (const auto numbers : {node_of_today(), n.link})
+      for (const auto& each : numbers) {
+        EXPECT_TRUE(parameters().set(each.parameter, each.value)) << each.parameter;
+        EXPECT_FALSE(std::string(each.source).empty());
+      }
+  for (const auto& n : networks()) EXPECT_TRUE(read_settings(std::string("network=") + n.name)) << n.name;
+}
+
+// --- machine code -------------------------------------------------------------------------------------------------------------------
+
+TEST(machine_code, knows_how_long_instructions_are_and_what_they_do) {
+  const auto decoded = [](std::vector<std::uint8_t> code) {
+    code.resize(16);
+    return decode(code.data());
+  };
+  using kind = instruction::kind;
+  EXPECT_EQ(decoded({0xc3}).what, kind::end);
+  EXPECT_EQ(decoded({0xe9, 0, 0, 0, 0}).length, 5u);
+  EXPECT_EQ(decoded({0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0}).what, kind::filler);
+  EXPECT_EQ(decoded({0xf2, 0x0f, 0x11, 0x44, 0x24, 0x08}).what, kind::spill) << "movsd %xmm0,8(%rsp)";
+  EXPECT_EQ(decoded({0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}).length, 10u) << "movabs";
+  EXPECT_EQ(decoded({0xc4, 0xe2, 0xf9, 0xb8, 0xc1}).length, 5u) << "vfmadd231sd";
+  const auto plain = decoded({0xf2, 0x0f, 0x58, 0xc1}), from_memory = decoded({0xf2, 0x0f, 0x58, 0x04, 0xc7});
+  EXPECT_EQ(plain.simple, 1u) << "addsd %xmm1,%xmm0";
+  EXPECT_EQ(from_memory.simple, 4u) << "addsd (%rdi,%rax,8),%xmm0: shift, add, load, add";
+  EXPECT_EQ(from_memory.length, 5u);
+}
+
+TEST(machine_code, counts_a_block_without_what_the_hooks_are_there_for) {
+  std::vector<std::uint8_t> code = {
+      0x48, 0x89, 0xdf,        // mov %rbx,%rdi: for the hook
+      0xe8, 0,    0,    0, 0,  // call: a hook
+      0x48, 0x8b, 0x03,        // mov (%rbx),%rax
+      0x48, 0x83, 0xc0, 1,     // add $1,%rax
+      0xe8, 0,    0,    0, 0,  // call: the next block's hook
+      0x90, 0x90};
+  const auto aim = [&](std::size_t at, const std::uint8_t* target) {
+    const auto distance = static_cast<std::int32_t>(target - (code.data() + at + 5));
+    std::memcpy(code.data() + at + 1, &distance, sizeof distance);
+  };
+  static const std::uint8_t* hook;  // where the code pretends that functions are
+  hook = code.data() + 20;
+  aim(3, hook);
+  aim(15, code.data() + 21);
+  const auto is_hook = [](const void* function) { return function == hook; };
+  EXPECT_EQ(instructions_of_block(code.data(), is_hook, code.data() + 21), 2u);
 }
 
 // Cashmere 3: "the cost of accessing the lock (and the data it protects) is approximately 450 cycles (200 cycles each way plus 50 cycles

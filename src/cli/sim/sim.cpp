@@ -85,7 +85,7 @@ int simulate(sim_request r, std::vector<std::string> words, const std::vector<st
   if (words.empty()) throw error(errc::invalid_argument, "weft sim needs a program; see 'weft sim --help'");
   const auto all = combinations(r.options, words);
   for (const auto& s : all) check(s);
-  return all.size() == 1 ? one(all[0], r.rest) : sweep(all, r.rest);
+  return all.size() == 1 && r.rest.how.keep.empty() ? one(all[0], r.rest) : sweep(all, r.rest);
 }
 
 void add_machine(CLI::App& command, sim_request& r) {
