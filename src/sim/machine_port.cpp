@@ -37,12 +37,13 @@ bool machine_port::by_interface(handler_id id) const {
 
 bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   const bool by_software = !by_interface(id);
-  if (by_software) own().charge(on_processor() ? cost::protocol : cost::interrupt, machine_.numbers().messaging);
+  const cycles sending = machine_.numbers().send_call + (by_software ? machine_.numbers().messaging : 0);
+  if (sending != 0) own().charge(on_processor() ? cost::protocol : cost::interrupt, sending);
   if (on_processor()) own().take_turn();
   auto p = std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}});
   const std::uint64_t size = machine_.numbers().header_bytes + words.size_bytes() + payload.size();
   machine_port& to = machine_.at(node).port;
-  const cycles leaves = by_software && !on_processor() ? own().handlers_done() : machine_.time().now();
+  const cycles leaves = sending != 0 && !on_processor() ? own().handlers_done() : machine_.time().now();
   machine_.connections().travel(leaves, self(), node, size,
                                 [&to, from = self(), l, p](cycles all_in) { to.arrive(from, l, p, all_in); });
   return true;
@@ -60,6 +61,7 @@ void machine_port::arrive(node_id source, lane l, const std::shared_ptr<parcel>&
     const cycles done = machine_.connections().access(time.now(), self(), size, resource::from::elsewhere);
     ready = std::max(all_in, reads ? done - n.memory_transfer(size) : done);
   }
+  if (n.arrival_interrupt != 0) ready = own().handle(ready, cost::interrupt, n.arrival_interrupt);
   if (!by_interface(p->id)) ready = own().interrupt(ready, n.messaging + list_processing(*p), applying_diffs(*p));
   cycles& last = last_from_[source * lanes + static_cast<std::size_t>(l)];
   last = std::max(last, ready);

@@ -92,10 +92,13 @@ bool processor::wait(condition until, base::nanoseconds limit) {
 
 // A processor that stands still looks for messages by itself; one that computes is interrupted.
 cycles processor::interrupt(cycles arrives, cycles work, cycles applying_diffs) {
-  const cycles takes = work + applying_diffs + (standing_ ? 0 : machine_.numbers().interrupt);
+  handle(arrives, cost::interrupt, work + (standing_ ? 0 : machine_.numbers().interrupt));
+  return handle(arrives, cost::diff, applying_diffs);
+}
+
+cycles processor::handle(cycles arrives, cost c, cycles takes) noexcept {
   handler_free_at_ = std::max(arrives, handler_free_at_) + takes;
-  steal(cost::diff, applying_diffs);
-  steal(cost::interrupt, takes - applying_diffs);
+  steal(c, takes);
   return handler_free_at_;
 }
 
@@ -110,8 +113,7 @@ void processor::steal(cost c, cycles amount) noexcept {
 
 void processor::charge(cost c, cycles amount) {
   if (machine_.running() == this) return spend(c, amount);
-  handler_free_at_ = handlers_done() + amount;
-  steal(c, amount);
+  handle(machine_.time().now(), c, amount);
 }
 
 cycles processor::handlers_done() const noexcept {

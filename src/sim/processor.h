@@ -68,6 +68,7 @@ class processor {
   bool standing() const noexcept { return standing_; }
   // A handler runs, and applies diffs: when it is done.
   cycles interrupt(cycles arrives, cycles work, cycles applying_diffs);
+  cycles handle(cycles arrives, cost c, cycles takes) noexcept;  // a piece of that
   // All handlers so far are done.
   cycles handlers_done() const noexcept;
 

@@ -79,6 +79,23 @@ TEST(machine, time_is_divided_without_a_rest) {
   EXPECT_EQ(mapped.of(cost::page_copy), 0u);
 }
 
+// SHRIMP 4.2: automatic update release consistency.
+TEST(machine, hlrc_needs_no_diffs_where_writes_are_forwarded) {
+  breakdown with_diffs, without;
+  const cycles slow = add_in_turns(options("hlrc", 4), &with_diffs);
+  EXPECT_LT(add_in_turns(options("hlrc", 4, "CHHM"), &without), slow);
+  EXPECT_EQ(without.of(cost::diff), 0u);
+}
+
+TEST(machine, calls_and_interrupts_for_every_message_take_time) {
+  const cycles usual = add_in_turns(options("hlrc", 4));
+  for (const auto number : {&parameters::send_call, &parameters::arrival_interrupt}) {
+    auto slow = options("hlrc", 4);
+    slow.numbers.*number = 1000;
+    EXPECT_GT(add_in_turns(slow), usual);
+  }
+}
+
 TEST(machine, a_slower_network_makes_a_slower_machine) {
   auto slow = options("cashmere", 4);
   slow.numbers.latency = 2000;

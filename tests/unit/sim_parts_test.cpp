@@ -205,7 +205,8 @@ TEST(settings, refuse_what_does_not_exist) {
   EXPECT_NE(read_settings("latencyy=1").failure().sentence().find("no parameter 'latencyy'"), std::string::npos);
   EXPECT_NE(read_settings("bandwidth=1us").failure().sentence().find("whole number"), std::string::npos);
   EXPECT_NE(read_settings("network=token-ring").failure().sentence().find("no network 'token-ring'"), std::string::npos);
-  EXPECT_NE(read_settings("protocol=hlrc interface=NHHM").failure().sentence().find("hlrc runs on messages"), std::string::npos);
+  EXPECT_NE(read_settings("protocol=lrc interface=NHHM").failure().sentence().find("lrc runs on messages"), std::string::npos);
+  EXPECT_NE(read_settings("protocol=hlrc interface=NHHM").failure().sentence().find("hlrc copies pages"), std::string::npos);
   EXPECT_FALSE(read_settings("processors=0"));
 }
 
