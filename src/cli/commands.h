@@ -18,6 +18,7 @@ void add_run(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
 void add_agent(CLI::App& weft, int& exit_status);
 void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes);
 void add_doctor(CLI::App& weft, int& exit_status);
+void add_report(CLI::App& weft, int& exit_status);
 void add_bench(CLI::App& weft, int& exit_status);
 void add_bench_node(CLI::App& weft, int& exit_status);
 

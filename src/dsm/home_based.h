@@ -35,6 +35,11 @@ class home_based : public protocol {
   explicit home_based(const parts& of)
       : port_(of.port), pages_(of.pages), table_(of.table), homes_(of.homes), gate_(of.port), outgoing_(of.port.nodes()) {}
 
+  struct written_page {
+    page_id page;
+    node_id home;
+  };
+
   // --- what a protocol provides --------------------------------------------------------------------------------------------------
 
   // Fills the frames of pages whose home is `home`, and has it known that this node has copies from now on.
@@ -46,20 +51,25 @@ class home_based : public protocol {
   // This node has no copy of the page any more.
   virtual status leave(node_id home, page_id p) = 0;
 
-  // --- what a protocol uses, behind the gate -------------------------------------------------------------------------------------
+  // Whether what this node changes in a page whose home is here, and of which there are copies, must be known exactly.
+  virtual bool mirrors(page_id p) { return (void)p, false; }
 
+  // Brings changes to the homes they are sorted by, and waits until they are there. Those of this node's own mirrored pages are there
+  // already. `changed` has their pages; those that nobody needs to hear of any more may be taken out. The puts do without a handler.
+  virtual status deliver(std::span<const changes> by_home, std::vector<written_page>& changed);
+
+  // --- what a protocol uses, behind the gate -------------------------------------------------------------------------------------
 
   // Sends the changes of all pages that were written since the last time to their homes, and waits until they are there. Appends
   // the pages that others must hear of, with their homes.
-  struct written_page {
-    page_id page;
-    node_id home;
-  };
   status publish(std::vector<written_page>& into);
 
   // Pages whose home is here have been copied by others: they are watched from now on. Appends those that must count as written,
   // because we cannot know: not those that the view does not have open, or that have been watched before. Orders the list.
   void start_watching(std::vector<page_id>& list, std::vector<written_page>& into);
+
+  // The same, of pages that are free or watched: they are mirrored from now on.
+  void start_mirroring(std::vector<page_id>& list, std::vector<written_page>& into);
 
   // Nobody has a copy: nothing needs to be noted any more. Orders the list.
   void stop_watching(std::vector<page_id>& list);
@@ -95,7 +105,7 @@ class home_based : public protocol {
   template <typename Belongs, typename Do>
   void for_runs(const std::vector<page_id>& list, Belongs&& belongs, Do&& each);
   status drop_run(extent run);
-  status send_changes();
+  status send_changes(std::vector<written_page>& changed);
 
   static constexpr page_id most_stride = 64;  // pages between those of a row
 

@@ -16,6 +16,12 @@ enum own_handler : handler_id {
   diff_request,
   diff_reply,
   collection,
+  home_changes = 40,
+  home_changes_reply,
+  copy_update,
+  copy_update_reply,
+  home_request,
+  home_reply,
 };
 
 }  // namespace weft::dsm

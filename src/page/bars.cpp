@@ -14,7 +14,9 @@ constexpr double widest_bar = 56, room_for_label = 44, between_groups = 0.8;  //
 
 }  // namespace
 
-double bars::bar::sum() const { return std::accumulate(values.begin(), values.end(), 0.0); }
+double bars::bar::sum() const {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
 
 void bars::add(std::string label, std::vector<double> values, std::string group) {
   values.resize(parts_.size());
@@ -38,7 +40,8 @@ std::string bars::svg(const std::string& footnote) const {
   }
   const auto y = axis::around(scale::linear, 0, most, bottom, chart_top);
   const double places = static_cast<double>(bars_.size()) + between_groups * static_cast<double>(gaps);
-  const double step = std::min((chart_right - chart_left) / std::max(places, 1.0), widest_bar), width = step > 4 ? step * 0.8 : step;
+  const double step = std::min((chart_right - chart_left) / std::max(places, 1.0), widest_bar),
+               width = step > 4 ? step * 0.8 : step;
   const auto label_every = static_cast<std::size_t>(std::max(1.0, room_for_label / step));
   std::string all = left_axis(y, y_label_);
   double x = chart_left + (step - width) / 2, group_from = x;
@@ -48,8 +51,8 @@ std::string bars::svg(const std::string& footnote) const {
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       if (!(b.values[p] > 0)) continue;
       const double top = y.at(below + b.values[p]);
-      const auto told = (b.group.empty() ? "" : b.group + ", ") + b.label + ": " + parts_[p] + " " + short_number(b.values[p]) + " " + y_label_ +
-                        base::format(" (%.1f%% of ", 100 * b.values[p] / b.sum()) + short_number(b.sum()) + ")";
+      const auto told = (b.group.empty() ? "" : b.group + ", ") + b.label + ": " + parts_[p] + " " + short_number(b.values[p]) +
+                        " " + y_label_ + base::format(" (%.1f%% of ", 100 * b.values[p] / b.sum()) + short_number(b.sum()) + ")";
       all += box(x, top, width, y.at(below) - top, colour('f', p), told);
       below += b.values[p];
     }

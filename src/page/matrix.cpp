@@ -32,8 +32,8 @@ std::string matrix::svg() const {
     for (std::size_t c = 0; c < size_; ++c) {
       const double value = values_[r * size_ + c], strength = value / most, x = left + static_cast<double>(c) * width;
       const auto told = row_label_ + " " + std::to_string(r) + " " + column_label_ + " " + std::to_string(c) + ": " + words(value);
-      all += base::format("<g fill-opacity='%.3f'>", value > 0 ? 0.12 + 0.88 * strength : 0.03) + box(x, y, width - 1, height - 1, "f0", told) +
-             "</g>\n";
+      all += base::format("<g fill-opacity='%.3f'>", value > 0 ? 0.12 + 0.88 * strength : 0.03) +
+             box(x, y, width - 1, height - 1, "f0", told) + "</g>\n";
       if (value > 0 && width >= room_for_number)
         all += text_at(x + width / 2, y + height / 2 + 4, "middle", 11, words(value), strength > 0.6 ? "light still" : "still");
     }

@@ -17,7 +17,11 @@ class matrix {
   enum class counts { bytes, things };
 
   matrix(std::string title, std::string row_label, std::string column_label, std::size_t size, counts what = counts::things)
-      : title_(std::move(title)), row_label_(std::move(row_label)), column_label_(std::move(column_label)), what_(what), size_(size),
+      : title_(std::move(title)),
+        row_label_(std::move(row_label)),
+        column_label_(std::move(column_label)),
+        what_(what),
+        size_(size),
         values_(size * size) {}
 
   void set(std::size_t row, std::size_t column, double value) { values_[row * size_ + column] = value; }

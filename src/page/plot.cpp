@@ -13,7 +13,9 @@ using base::format;
 constexpr double height = 540, bottom = 450;
 constexpr int marker_kinds = 5;
 
-std::string words(double v, plot::counts what) { return what == plot::counts::bytes ? size_words(v) : short_number(v); }
+std::string words(double v, plot::counts what) {
+  return what == plot::counts::bytes ? size_words(v) : short_number(v);
+}
 
 std::string marker(std::size_t number, double x, double y) {
   const auto fill = colour('f', number);
@@ -58,7 +60,9 @@ std::string plot::bottom_axis(const page::axis& x) const {
   std::string all;
   for (const auto& t : x.ticks()) {
     all += straight(x.at(t.value), chart_top, x.at(t.value), bottom, "grid faint");
-    if (t.labelled) all += text_at(x.at(t.value), bottom + 18, "middle", 12, x_.counts == counts::bytes ? size_words(t.value) : tick_words(t.value));
+    if (t.labelled)
+      all +=
+          text_at(x.at(t.value), bottom + 18, "middle", 12, x_.counts == counts::bytes ? size_words(t.value) : tick_words(t.value));
   }
   return all + text_at((chart_left + chart_right) / 2, bottom + 44, "middle", 14, x_.label);
 }
@@ -84,7 +88,8 @@ std::string plot::legend() const {
   std::string all;
   double y = chart_top + 10;
   for (const std::size_t i : order) {
-    all += format("<path d='M%.1f %.1f h34' class='thick %s'%s/>\n", legend_left, y, colour('l', i).c_str(), dashes(lines_[i].style));
+    all +=
+        format("<path d='M%.1f %.1f h34' class='thick %s'%s/>\n", legend_left, y, colour('l', i).c_str(), dashes(lines_[i].style));
     all += marker(i, legend_left + 17, y) + text_at(legend_left + 42, y + 4, "start", 13, lines_[i].title);
     y += legend_step;
   }
@@ -95,7 +100,8 @@ std::string plot::svg(const std::string& footnote) const {
   std::string all;
   if (!lines_.empty()) {
     const auto x = fit(x_, &point::x, chart_left, chart_right), y = fit(y_, &point::y, bottom, chart_top);
-    all += bottom_axis(x) + left_axis(y, y_.label) + box(chart_left, chart_top, chart_right - chart_left, bottom - chart_top, "frame");
+    all +=
+        bottom_axis(x) + left_axis(y, y_.label) + box(chart_left, chart_top, chart_right - chart_left, bottom - chart_top, "frame");
     for (std::size_t i = 0; i < lines_.size(); ++i) all += drawn(i, x, y);
     all += legend();
   }

@@ -29,7 +29,9 @@ std::string short_number(double value) {
   return format("%.*f", size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4, value);
 }
 
-std::string tick_words(double value) { return format("%.7g", value); }
+std::string tick_words(double value) {
+  return format("%.7g", value);
+}
 
 std::string size_words(double bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -91,13 +93,17 @@ std::vector<axis::tick> axis::ticks() const {
 
 // --- shapes ----------------------------------------------------------------------------------------------------------------------
 
-std::string colour(char kind, std::size_t number) { return kind + std::to_string(number % series_colours); }
+std::string colour(char kind, std::size_t number) {
+  return kind + std::to_string(number % series_colours);
+}
 
-std::string hint(const std::string& text) { return text.empty() ? "" : "<title>" + escaped(text) + "</title>"; }
+std::string hint(const std::string& text) {
+  return text.empty() ? "" : "<title>" + escaped(text) + "</title>";
+}
 
 std::string text_at(double x, double y, const char* anchor, int size, const std::string& text, const char* classes) {
-  return format("<text x='%.1f' y='%.1f' text-anchor='%s' font-size='%d' class='%s'>", x, y, anchor, size, classes) + escaped(text) +
-         "</text>\n";
+  return format("<text x='%.1f' y='%.1f' text-anchor='%s' font-size='%d' class='%s'>", x, y, anchor, size, classes) +
+         escaped(text) + "</text>\n";
 }
 
 std::string straight(double x1, double y1, double x2, double y2, const char* classes) {
@@ -115,7 +121,8 @@ std::string left_axis(const axis& y, const std::string& label) {
     all += straight(chart_left, y.at(t.value), chart_right, y.at(t.value), t.labelled ? "grid" : "grid faint");
     if (t.labelled) all += text_at(chart_left - 8, y.at(t.value) + 4, "end", 12, tick_words(t.value));
   }
-  all += format("<g transform='translate(24 %.1f) rotate(-90)'>", (y.from + y.to) / 2) + text_at(0, 0, "middle", 14, label) + "</g>\n";
+  all +=
+      format("<g transform='translate(24 %.1f) rotate(-90)'>", (y.from + y.to) / 2) + text_at(0, 0, "middle", 14, label) + "</g>\n";
   return all;
 }
 
@@ -124,9 +131,11 @@ namespace {
 // Okabe and Ito's palette, which colour-blind readers can tell apart, without its yellow and with grey and brown; in the dark a lighter
 // one in the same order.
 const char* drawing_style() {
-  return "svg{font-family:'DejaVu Sans',Helvetica,Arial,sans-serif}svg text{fill:#222}svg .muted{fill:#666}svg .bold{font-weight:bold}"
+  return "svg{font-family:'DejaVu Sans',Helvetica,Arial,sans-serif}svg text{fill:#222}svg .muted{fill:#666}svg "
+         ".bold{font-weight:bold}"
          ".back{fill:#fff}.grid{stroke:#ccc}.faint{stroke:#eee}.frame{stroke:#444;fill:none}.none{fill:none}.hit{fill:transparent}"
-         "[class^=f]:hover,[class^=h]:hover{opacity:.7}.thick{stroke-width:2;fill:none}svg .light{fill:#fff}.still{pointer-events:none}"
+         "[class^=f]:hover,[class^=h]:hover{opacity:.7}.thick{stroke-width:2;fill:none}svg "
+         ".light{fill:#fff}.still{pointer-events:none}"
          ".f0{fill:#0072B2}.f1{fill:#D55E00}.f2{fill:#009E73}.f3{fill:#CC79A7}.f4{fill:#E69F00}.f5{fill:#56B4E9}.f6{fill:#000}"
          ".f7{fill:#7F7F7F}.f8{fill:#8B5A2B}"
          ".l0{stroke:#0072B2}.l1{stroke:#D55E00}.l2{stroke:#009E73}.l3{stroke:#CC79A7}.l4{stroke:#E69F00}.l5{stroke:#56B4E9}"

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "runtime/protocols.h"
 
 namespace weft::runtime {
 namespace {
@@ -30,11 +31,12 @@ status check_fabric(const std::string& fabric, std::uint32_t hosts) {
 }
 
 status check_protocol(const std::string& protocol, std::uint32_t hosts) {
-  if (protocol != "direct" && protocol != "cashmere" && protocol != "hlrc" && protocol != "lrc")
-    return {errc::invalid_argument, "there is no protocol '" + protocol + "'; use direct, cashmere, hlrc or lrc, or leave --protocol out"};
-  if (protocol == "direct" && hosts > 1)
-    return {errc::invalid_argument,
-            base::format("the protocol direct works inside one host and this job has %u; use cashmere, hlrc or lrc", hosts)};
+  const known_protocol* chosen = find_protocol(protocol);
+  if (!chosen)
+    return {errc::invalid_argument, "there is no protocol '" + protocol + "'; use " + protocol_names(false) + ", or leave --protocol out"};
+  if (!chosen->make && hosts > 1)
+    return {errc::invalid_argument, base::format("the protocol %s works inside one host and this job has %u; use %s", chosen->name, hosts,
+                                                 protocol_names(true).c_str())};
   return {};
 }
 

@@ -30,7 +30,7 @@ using pages_source =
 inline constexpr std::size_t default_protocol_memory = std::size_t{64} << 20;
 
 struct space_options {
-  std::string protocol;  // "cashmere", "hlrc", "lrc"
+  std::string protocol;  // a name of runtime/protocols.h
   engine_source engine = engine_of_kernel(os::page_engine::way::best);
   pages_source memory = nullptr;  // null: real pages on the engine
   dsm::page_id pages = region_pages;
@@ -75,6 +75,8 @@ class software_space final : public space, public observed, private os::page_eng
   const char* protocol() const noexcept override { return protocol_->name(); }
   const char* engine() const noexcept override { return pages_->engine(); }
   dsm::protocol_statistics statistics() const override { return protocol_->statistics(); }
+  dsm::page_profile* profile() noexcept override { return profile_.get(); }
+  allocation_log* allocations() noexcept override { return &allocations_; }
   std::vector<std::uint64_t> held() override { return locks_->held(); }
 
  private:
@@ -89,6 +91,7 @@ class software_space final : public space, public observed, private os::page_eng
   port& port_;
   // In the order in which they stand on one another; they go in the reverse order.
   std::unique_ptr<dsm::pages> pages_;
+  std::unique_ptr<dsm::page_profile> profile_;  // the pages as everything above sees them
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;
   std::unique_ptr<dsm::protocol> protocol_;
@@ -98,6 +101,7 @@ class software_space final : public space, public observed, private os::page_eng
   std::unique_ptr<dsm::heap> heap_;
   std::atomic<std::uint32_t> named_{0};  // objects that this node has made in shared memory
   std::atomic<bool> initialised_{false};
+  allocation_log allocations_;
 };
 
 }  // namespace weft::runtime

@@ -37,11 +37,27 @@ void machine_pages::watch(extent e) {
   for (page_id p = e.first; p < e.last; ++p) flags_[p] = static_cast<std::uint8_t>((flags_[p] & ~unsigned{is_written}) | noted);
 }
 
+void machine_pages::mirror(extent e) {
+  watch(e);
+  for (page_id p = e.first; p < e.last; ++p) flags_[p] |= mirrored;
+}
+
+void machine_pages::update(page_id, std::span<const run> runs) {
+  std::uint64_t bytes = 0;
+  for (const auto& r : runs) bytes += r.data.size();
+  self_.charge(cost::diff, machine_.numbers().diffing * bytes / 4);
+}
+
+void machine_pages::read(page_id p, std::byte* into) {
+  const bytes all = frame(p);
+  std::copy(all.begin(), all.end(), into);
+}
+
 void machine_pages::first_write(page_id p) {
   if (!first_writes_fault_ || (flags_[p] & is_written) != 0) return;
   flags_[p] |= is_written;
   written_.push_back(p);
-  if ((flags_[p] & (home | changed)) == 0) self_.charge(cost::diff, machine_.numbers().twinning * words);
+  if ((flags_[p] & changed) == 0 && (flags_[p] & (home | mirrored)) != home) self_.charge(cost::diff, machine_.numbers().twinning * words);
 }
 
 void machine_pages::note_write(std::uint64_t offset, std::uint64_t size) {
@@ -52,7 +68,7 @@ void machine_pages::note_write(std::uint64_t offset, std::uint64_t size) {
     f |= is_written;
     written_.push_back(p);
   }
-  if ((f & home) != 0) return;
+  if ((f & (home | mirrored)) == home) return;
   f |= changed;
   if (!first_writes_fault_) return;
   auto& bits = dirty_[p];

@@ -38,7 +38,9 @@ class machine_pages final : public dsm::pages {
   page_id most_at_once() const noexcept override;
   void take_written(std::vector<page_id>& into) override;
   bool take_changes(page_id p, dsm::changes& into) override;
-  bytes taken(page_id p) override { return frame(p); }
+  void mirror(extent e) override;
+  void update(page_id p, std::span<const run> runs) override;
+  void read(page_id p, std::byte* into) override;
 
   // --- by the processor ---------------------------------------------------------------------------------------------------------------
 
@@ -63,6 +65,7 @@ class machine_pages final : public dsm::pages {
     noted = 4,       // writes are
     is_written = 8,  // since it was opened or taken
     changed = 16,    // and its changes were not taken
+    mirrored = 32,   // its changes are known although it is at home here
   };
   static constexpr std::size_t words = dsm::page_bytes / 4;
 

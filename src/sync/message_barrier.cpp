@@ -104,7 +104,7 @@ status message_barrier::meet(bytes mine, mutable_bytes all) {
     if (node != port_.self()) others.insert(others.end(), from.begin(), from.end());
   }
   if (auto acquired = protocol_.acquire(others); !acquired) return acquired;
-  protocol_.all_know();
+  protocol_.all_told(others);
   return {};
 }
 

@@ -72,30 +72,11 @@ TEST_F(lrc_history, diffs_that_come_in_any_order_are_put_in_in_causal_order) {
 }
 
 TEST_F(lrc_history, what_was_closed_with_changes_is_told_with_the_next_interval) {
-  a.closing(page);
   a.closed(page, true, byte_at(0, 1));
   EXPECT_EQ(a.end_interval({}), 1u);
   EXPECT_EQ(ask(a, {0, 0, 1}).size(), 1u);
-  a.closing(page);
   a.closed(page, false, {});
   EXPECT_EQ(a.end_interval({}), 0u);
-}
-
-TEST_F(lrc_history, a_page_closed_while_it_was_found_written_needs_no_diff_any_more) {
-  a.begin_release();
-  a.closing(page);
-  a.closed(page, true, byte_at(0, 1));
-  a.end_interval({page});
-  EXPECT_FALSE(a.untaken(page, 1));
-}
-
-TEST_F(lrc_history, a_page_closed_and_written_again_before_it_was_found_written_needs_a_diff) {
-  a.begin_release();
-  a.closing(page);
-  a.closed(page, true, byte_at(0, 1));
-  a.opened(page);
-  a.end_interval({page});
-  EXPECT_TRUE(a.untaken(page, 1));
 }
 
 TEST_F(lrc_history, an_interval_that_ends_while_a_diff_is_made_gets_one_of_its_own) {
@@ -118,16 +99,28 @@ TEST_F(lrc_history, a_copy_that_lacks_what_was_collected_is_given_up) {
   ask(a, {0, 0, 1}, history::answer::collected);
 }
 
+TEST_F(lrc_history, what_was_asked_for_before_a_collection_is_not_taken) {
+  write_in_an_interval(a);
+  a.taken(page, a.own(), byte_at(0, 1));
+  acquire(c, a);
+  const auto diffs_needed = c.needs(page);
+  c.forget({1, 0, 0});
+  std::vector<diff> own;
+  EXPECT_FALSE(c.received(page, diffs_needed, {ask(a, diffs_needed.parts[0])}, own));
+  const auto page_needed = c.needs(page);
+  c.forget({1, 0, 0});
+  EXPECT_FALSE(c.fetched(page, page_needed, {0, 0, 0}));
+  EXPECT_TRUE(c.needs(page).missing);
+}
+
 TEST_F(lrc_history, a_page_that_was_fetched_gets_its_own_later_changes_again) {
   write_in_an_interval(a);
   a.taken(page, a.own(), byte_at(0, 1));
   acquire(c, a);
-  c.closing(page);
   c.closed(page, true, byte_at(9, 3));
   c.forget({1, 0, 0});
   auto needed = c.needs(page);
-  ASSERT_TRUE(c.fetched(page, needed, {1, 0, 0}, 40));
-  EXPECT_EQ(c.clock(), 40u);
+  ASSERT_TRUE(c.fetched(page, needed, {1, 0, 0}));
   needed = c.needs(page);
   EXPECT_TRUE(needed.reapply);
   std::vector<diff> own;

@@ -12,9 +12,10 @@
 //   done
 //   forget   the managers have everything up to the cut: intervals and diffs are dropped, copies that lack some are given up
 //
-// All of it is done by handlers, which never wait, or by a thread that gives back a page's entry that a handler needed. An entry is held
-// while its holder waits for a page or for diffs, which are sent by handlers in every step of a collection. So a collection ends
-// whatever the program's threads do, and a release may wait for it whatever it holds of the program's locks.
+// All of it is done by handlers, which never wait, or by a thread that gives back a page's entry or the gate that a handler needed. An
+// entry is held while its holder waits for a page or for diffs, which are sent by handlers in every step of a collection; the gate is held
+// while its holder waits for an entry. So a collection ends whatever the program's threads do, and a release may wait for it whatever it
+// holds of the program's locks.
 #include "base/bytes.h"
 #include "dsm/own_handlers.h"
 #include "dsm/parcels.h"
@@ -158,7 +159,9 @@ void lrc::take_diffs_up_to(bytes vector) {
     collecting_.jobs = untaken.size() + 1;
   }
   const auto less = [this] { one_job_less([this] { make_parcels(); }); };
-  for (page_id p : untaken) with_page({p, [this, p] { take_diff(p); }, less});
+  std::list<job> jobs;
+  for (page_id p : untaken) jobs.push_back({p, [this, p] { take_diff(p); }, less});
+  add_jobs(std::move(jobs));
   less();
 }
 
@@ -240,8 +243,10 @@ void lrc::take_parcels() {
     collecting_.jobs = changed.size() + diffs.size() + 1;
   }
   const auto less = [this] { one_job_less([this] { finish_step(); }); };
-  for (page_id p : changed) with_page({p, [this, p] { close(p); }, less});
-  for (auto& [p, from] : diffs) with_page({p, [this, kept, p = p, from = std::move(from)] { put_in(p, from); }, less});
+  std::list<job> jobs;
+  for (page_id p : changed) jobs.push_back({p, [this, p] { close(p); }, less, true});
+  for (auto& [p, from] : diffs) jobs.push_back({p, [this, kept, p = p, from = std::move(from)] { put_in(p, from); }, less, true});
+  add_jobs(std::move(jobs));
   less();
 }
 

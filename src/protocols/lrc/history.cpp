@@ -109,20 +109,14 @@ void history::log(node_id node, interval i) {
   log_[node].push_back(std::move(i));
 }
 
-// A page that was closed after it was found written, and not opened again, has its changes taken already.
 std::size_t history::end_interval(std::vector<page_id> written) {
   const interval_number number = own() + 1;
   const std::uint32_t stamp = clock_ + 1;
-  const auto begins = [&](page& of) {
-    if (of.untaken == 0) of.untaken = number, of.stamp = stamp;
-  };
   for (page_id p : written)
-    if (page& of = at(p); of.closed_at <= release_began_ || of.open) begins(of);
-  release_began_ = ~std::uint64_t{0};
+    if (page& of = at(p); of.untaken == 0) of.untaken = number, of.stamp = stamp;
   for (page_id p : unreleased_) {
     page& of = at(p);
     of.unreleased = false;
-    if (of.closing) begins(of);
     for (auto& d : of.own)
       if (d.stamp == 0) d.stamp = stamp;
     written.push_back(p);
@@ -224,9 +218,8 @@ history::need history::needs(page_id p) const {
   return n;
 }
 
-bool history::fetched(page_id p, const need& asked, const vector_time& has, std::uint32_t clock) {
+bool history::fetched(page_id p, const need& asked, const vector_time& has) {
   if (epoch_ != asked.epoch) return false;
-  clock_ = std::max(clock_, clock);
   page& of = at(p);
   missing_.erase(p);
   of.reapply = std::max(has[self_], cut_[self_]);
@@ -267,24 +260,12 @@ void history::add_own(page& to, diff d) {
   to.own.push_back(std::move(d));
 }
 
-void history::closing(page_id p) {
-  page& of = at(p);
-  of.closing = true;
-  if (of.unreleased) return;
-  of.unreleased = true;
-  unreleased_.push_back(p);
-}
-
 // What cannot be told apart, changes of intervals that have ended and of the one that has not, is told again with that one.
 void history::closed(page_id p, bool changed, std::vector<std::byte> runs) {
   page& of = at(p);
-  of.closing = false;
-  of.closed_at = ++closes_;
-  of.open = false;
-  const bool open = std::any_of(of.own.begin(), of.own.end(), [](const diff& d) { return d.stamp == 0; });
-  if (!changed && !open && of.unreleased) {
-    of.unreleased = false;
-    std::erase(unreleased_, p);
+  if (changed && !of.unreleased) {
+    of.unreleased = true;
+    unreleased_.push_back(p);
   }
   if (of.untaken != 0)
     taken(p, own(), std::move(runs));
@@ -295,10 +276,6 @@ void history::closed(page_id p, bool changed, std::vector<std::byte> runs) {
 bool history::untaken(page_id p, interval_number upto) const {
   const page* of = look(p);
   return of && of->untaken != 0 && of->untaken <= upto;
-}
-
-void history::opened(page_id p) {
-  if (const auto found = pages_.find(p); found != pages_.end()) found->second.open = true;
 }
 
 // An interval that ended meanwhile may have changes that were not taken.
@@ -377,9 +354,7 @@ void history::forget(const vector_time& cut) {
   for (auto i = pages_.begin(); i != pages_.end();) {
     page& of = i->second;
     forget_page(i->first, of, cut);
-    const bool nothing =
-        of.writers.empty() && of.own.empty() && of.untaken == 0 && !of.closing && !of.unreleased && !of.reapply &&
-        (of.open || of.closed_at <= release_began_);
+    const bool nothing = of.writers.empty() && of.own.empty() && of.untaken == 0 && !of.unreleased && !of.reapply;
     if (nothing) memory_ -= page_overhead;
     i = nothing ? pages_.erase(i) : std::next(i);
   }

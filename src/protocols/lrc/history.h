@@ -55,9 +55,8 @@ class history {
   const vector_time& seen() const noexcept { return seen_; }
   interval_number own() const noexcept { return seen_[self_]; }
 
-  // Before it is asked which pages were written; then: ends an interval in which these were, and those that were closed with changes
-  // since the last one. How many, or 0 if there is nothing to tell.
-  void begin_release() noexcept { release_began_ = closes_; }
+  // Ends an interval in which these pages were written, and those that were closed with changes since the last one. How many, or 0 if
+  // there is nothing to tell.
   std::size_t end_interval(std::vector<dsm::page_id> written);
 
   // Appends the intervals of all nodes, or of one, beyond what is known.
@@ -84,23 +83,19 @@ class history {
   };
   need needs(dsm::page_id p) const;
 
-  // The page has been fetched, with everything up to `has`, from a node whose largest stamp was `clock`: what this node writes in it is
-  // later than what is in it, also where this node has not heard of that yet. False: a collection has come between.
-  bool fetched(dsm::page_id p, const need& asked, const vector_time& has, std::uint32_t clock);
+  // The page has been fetched, with everything up to `has`. False: a collection has come between.
+  bool fetched(dsm::page_id p, const need& asked, const vector_time& has);
 
   // The diffs have come that were asked for, by part. Adds this node's own where they are to be put in again. False as above.
   bool received(dsm::page_id p, const need& asked, const std::vector<std::vector<diff>>& come, std::vector<diff>& own);
 
   // What a copy of the page has that this node gives to others.
   vector_time has(dsm::page_id p) const;
-  std::uint32_t clock() const noexcept { return clock_; }
 
   // --- this node's own diffs ------------------------------------------------------------------------------------------------------
 
-  // The page is about to be closed: a release that comes between tells of it.
-  void closing(dsm::page_id p);
+  // The page has been closed, with these changes since they were last taken. No interval may end between.
   void closed(dsm::page_id p, bool changed, std::vector<std::byte> runs);
-  void opened(dsm::page_id p);
 
   // Whether changes of intervals up to this one have not been taken yet; and that they have been.
   bool untaken(dsm::page_id p, interval_number upto) const;
@@ -146,10 +141,7 @@ class history {
     std::vector<diff> own;
     interval_number untaken = 0;  // the first ended interval whose changes have not been taken, 0: none
     std::uint32_t stamp = 0;      // of that interval
-    bool closing = false;         // is being closed, its changes are not taken yet
     bool unreleased = false;      // closed with changes that no interval tells of yet
-    std::uint64_t closed_at = 0;  // by closes_
-    bool open = true;             // since it was closed
     std::optional<interval_number> reapply;  // own diffs beyond this are not in the copy
   };
 
@@ -175,7 +167,6 @@ class history {
   std::unordered_map<dsm::page_id, page> pages_;
   dsm::page_set missing_;  // pages whose copy is too old for diffs
   std::vector<dsm::page_id> unreleased_;
-  std::uint64_t closes_ = 0, release_began_ = ~std::uint64_t{0};  // closes_ then, while a release is under way
   std::uint64_t epoch_ = 0;
   std::size_t memory_ = 0, most_memory_ = 0;
 };

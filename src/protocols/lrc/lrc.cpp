@@ -54,10 +54,6 @@ status lrc::fault(page_id p, bool write) {
     pages_.reopen(p);
   } else {
     if (auto brought = bring_up_to_date(p); !brought) return brought;
-    {
-      std::scoped_lock guard(lock_);
-      history_.opened(p);
-    }
     pages_.open_cached({p, p + 1});
     table_.show(p, view::cached);
   }
@@ -103,12 +99,11 @@ status lrc::fetch_page(page_id p, const history::need& needed) {
   base::reader in(asked[0]->answer);
   vector_time has(port_.nodes());
   for (auto& number : has) number = in.take<interval_number>();
-  const auto clock = in.take<std::uint32_t>();
   const bytes contents = in.take_bytes(page_bytes);
   if (!in.ok()) return {errc::invalid_argument, "a page that makes no sense"};
   {
     std::scoped_lock guard(lock_);
-    if (!history_.fetched(p, needed, has, clock)) return {};
+    if (!history_.fetched(p, needed, has)) return {};
   }
   std::memcpy(pages_.frame(p).data(), contents.data(), page_bytes);
   count(counter::fetches);
@@ -160,7 +155,8 @@ status lrc::fetch_diffs(page_id p, const history::need& needed) {
   }
   for (auto& c : come) std::move(c.begin(), c.end(), std::back_inserter(all));
   apply_in_order(all, pages_.frame(p));
-  count(counter::fetches, needed.parts.size());
+  count(counter::fetches);
+  count(counter::fetched_pages);
   return {};
 }
 
@@ -196,13 +192,10 @@ std::vector<std::byte> lrc::changes_of(page_id p, bool& changed) {
   return runs;
 }
 
-// Closed first, compared then: another thread may be writing to the page. Its next write faults, and waits for the entry.
+// Behind the gate: a release finds what was written and lets it be noted anew, which may open a page that is closed meanwhile. Closed
+// first, compared then: another thread may be writing to the page. Its next write faults, and waits for the entry.
 void lrc::close(page_id p) {
   if (table_.peek(p).now != view::cached) return;
-  {
-    std::scoped_lock guard(lock_);
-    history_.closing(p);
-  }
   pages_.close({p, p + 1});
   table_.show(p, view::closed);
   count(counter::invalidated);
@@ -227,13 +220,9 @@ void lrc::take_diff(page_id p) {
 
 status lrc::release() {
   {
-    std::scoped_lock gate_lock(gate_);
+    const turn mine(*this);
     const base::during working(port_.activity(), base::phase::protocol);
     count(counter::releases);
-    {
-      std::scoped_lock guard(lock_);
-      history_.begin_release();
-    }
     std::vector<page_id> written;
     pages_.take_written(written);
     std::scoped_lock guard(lock_);
@@ -265,13 +254,13 @@ void lrc::news(dsm::notices& into) {
   announced_ = history_.own();
 }
 
-void lrc::all_know() {
+void lrc::all_told(bytes) {
   collect_if_large(4).ignore();  // a broken job is noticed by whoever waits next
 }
 
 // A node says that it has seen an interval once it has closed what the interval changed: another thread may ask for a lock meanwhile.
 status lrc::acquire(bytes from_releasers) {
-  std::scoped_lock gate_lock(gate_);
+  const turn mine(*this);
   const base::during working(port_.activity(), base::phase::protocol);
   count(counter::acquires);
   std::vector<page_id> changed;
@@ -298,23 +287,22 @@ void lrc::serve_page(const message& m) {
   if (m.words.size() != 2 || m.words[1] >= pages_.count()) return;
   const auto p = static_cast<page_id>(m.words[1]);
   auto copy = std::make_shared<std::vector<std::byte>>();
-  with_page({p,
+  add_jobs({{p,
              [this, p, copy] {
-               vector_time has;  // and the clock
+               vector_time has;
                {
                  std::scoped_lock guard(lock_);
                  has = history_.has(p);
-                 has.push_back(history_.clock());
                }
                const auto vector = std::as_bytes(std::span(has));
                copy->assign(vector.begin(), vector.end());
-               const bytes page = pages_.taken(p);
-               copy->insert(copy->end(), page.begin(), page.end());
+               copy->resize(vector.size() + page_bytes);
+               pages_.read(p, copy->data() + vector.size());
              },
              [this, copy, to = m.source, q = m.words[0]] {
                const word words[] = {q, static_cast<word>(history::answer::all)};
                dsm::send_parcel(port_, to, lane::reply, dsm::page_reply, words, *copy).ignore();  // a requester that is gone needs none
-             }});
+             }}});
 }
 
 void lrc::serve_diffs(const message& m) {
@@ -339,31 +327,43 @@ void lrc::serve_diffs(const message& m) {
     made = !history_.untaken(p, upto);
   }
   if (made) return answer();
-  with_page({p, [this, p] { take_diff(p); }, answer});
+  add_jobs({{p, [this, p] { take_diff(p); }, answer}});
 }
 
-void lrc::with_page(job j) {
+void lrc::add_jobs(std::list<job> more) {
+  const std::size_t some = more.size();
   {
     std::scoped_lock guard(lock_);
-    jobs_.push_back(std::move(j));
+    jobs_.splice(jobs_.end(), more);
   }
-  waiting_jobs_.fetch_add(1);  // before the look at the entry; whoever holds it looks here after giving it back
+  waiting_jobs_.fetch_add(some);  // before the look at entries and the gate; whoever holds them looks here after giving them back
   do_jobs();
 }
 
+// All who look do so with the lock, so nobody is turned away by somebody else's look.
 void lrc::do_jobs() {
   while (waiting_jobs_.load() != 0) {
     std::list<job> mine;
+    bool given = false;
+    const auto can_be_done = [&](const job& each) {
+      if (each.closes && !gate_.try_lock()) return false;
+      if (table_.try_take(each.page)) return true;
+      if (each.closes) gate_.give(), given = true;
+      return false;
+    };
     {
       std::scoped_lock guard(lock_);
-      const auto j = std::find_if(jobs_.begin(), jobs_.end(), [&](const job& each) { return table_.try_take(each.page); });
-      if (j == jobs_.end()) return;  // their holders will
-      mine.splice(mine.begin(), jobs_, j);
+      const auto j = std::find_if(jobs_.begin(), jobs_.end(), can_be_done);
+      if (j != jobs_.end()) mine.splice(mine.begin(), jobs_, j);
     }
+    if (given) gate_.wake();
+    if (mine.empty()) return;  // whoever holds what they need will
     waiting_jobs_.fetch_sub(1);
-    mine.front().with_entry();
-    table_.give(mine.front().page);
-    mine.front().afterwards();
+    const job& now = mine.front();
+    now.with_entry();
+    table_.give(now.page);
+    if (now.closes) gate_.unlock();
+    now.afterwards();
   }
 }
 

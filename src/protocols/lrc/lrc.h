@@ -8,9 +8,10 @@
 // which is fixed by its number, brings its copy up to date with all diffs; copies that lack some are given up, and fetched whole from
 // the manager.
 //
-// Threads: as home_based. Faults hold the page's entry, also while they wait for diffs; release and acquire run one at a time behind the
-// gate. Handlers never wait: what needs an entry that is held is done by whoever gives it back. An entry that is held while its holder
-// waits for another node is that of a closed page, whose diffs are all made, so nobody who asks for them waits for it.
+// Threads: as home_based. Faults hold the page's entry, also while they wait for diffs; releases, acquires and whatever else closes pages
+// run one at a time behind the gate. Handlers never wait: what needs an entry or a gate that is held is done by whoever gives it back. An
+// entry that is held while its holder waits for another node is that of a closed page, whose diffs are all made, so nobody who asks for
+// them waits for it; nor for the gate, which they do not need.
 #pragma once
 
 #include <functional>
@@ -39,7 +40,7 @@ class lrc final : public dsm::protocol {
   void knowledge(dsm::notices& into) override;
   void notices_for(bytes knowledge, dsm::notices& into) override;
   void news(dsm::notices& into) override;
-  void all_know() override;
+  void all_told(bytes from_others) override;
   bool carries_notices() const noexcept override { return true; }
   status end_initialisation() override { return {}; }
   dsm::protocol_statistics statistics() const override;
@@ -57,6 +58,7 @@ class lrc final : public dsm::protocol {
   struct job {
     dsm::page_id page;
     std::function<void()> with_entry, afterwards;
+    bool closes = false;  // needs the gate as well
   };
   // Holds an entry, and does what others could not do meanwhile.
   class hold {
@@ -64,7 +66,7 @@ class lrc final : public dsm::protocol {
     hold(lrc& of, dsm::page_id p) : lrc_(of), page_(p) { of.table_.take(p); }
     ~hold() {
       lrc_.table_.give(page_);
-      lrc_.do_jobs();
+      lrc_.do_jobs();  // that need the page
     }
     hold(const hold&) = delete;
     hold& operator=(const hold&) = delete;
@@ -73,6 +75,21 @@ class lrc final : public dsm::protocol {
    private:
     lrc& lrc_;
     dsm::page_id page_;
+  };
+
+  // Has the gate, and does what others could not do meanwhile.
+  class turn {
+   public:
+    explicit turn(lrc& of) : lrc_(of) { of.gate_.lock(); }
+    ~turn() {
+      lrc_.gate_.unlock();
+      lrc_.do_jobs();  // that need the gate
+    }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+
+   private:
+    lrc& lrc_;
   };
 
   lrc(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound, dsm::page_set missing);
@@ -96,7 +113,7 @@ class lrc final : public dsm::protocol {
   void serve_page(const message& m);
   void serve_diffs(const message& m);
   void take_answer(const message& m);
-  void with_page(job j);
+  void add_jobs(std::list<job> more);
   void do_jobs();
 
   // --- collection (collection.cpp) ------------------------------------------------------------------------------------------------
@@ -145,7 +162,7 @@ class lrc final : public dsm::protocol {
   collecting collecting_;
   std::list<job> jobs_;
   std::vector<std::unique_ptr<dsm::changes>> spare_;  // room for taking changes
-  std::atomic<std::size_t> waiting_jobs_{0};  // sequentially consistent: against the entries
+  std::atomic<std::size_t> waiting_jobs_{0};  // sequentially consistent: against the entries and the gate
 };
 
 }  // namespace weft::protocols
