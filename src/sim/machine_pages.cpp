@@ -57,7 +57,9 @@ void machine_pages::first_write(page_id p) {
   if (!first_writes_fault_ || (flags_[p] & is_written) != 0) return;
   flags_[p] |= is_written;
   written_.push_back(p);
-  if ((flags_[p] & changed) == 0 && (flags_[p] & (home | mirrored)) != home) self_.charge(cost::diff, machine_.numbers().twinning * words);
+  if ((flags_[p] & changed) != 0 || (flags_[p] & (home | mirrored)) == home) return;
+  self_.charge(cost::diff, machine_.numbers().twinning * words);
+  self_.compare_with_twin(p);
 }
 
 void machine_pages::note_write(std::uint64_t offset, std::uint64_t size) {
@@ -97,6 +99,7 @@ bool machine_pages::take_changes(page_id p, dsm::changes& into) {
   flags_[p] &= static_cast<std::uint8_t>(~unsigned{changed});
   if (!first_writes_fault_) return true;
   self_.charge(cost::diff, machine_.numbers().diffing * words);
+  self_.compare_with_twin(p);
   auto& bits = *dirty_[p];
   for (std::size_t first = 0; first < words; ++first) {
     if (!bits[first]) continue;

@@ -79,7 +79,8 @@ cycles machine_port::list_processing(const parcel& p) const {
 
 cycles machine_port::applying_diffs(const parcel& p) const {
   const bool diffs = p.id == own_ids::put_runs || p.id == dsm::diff_reply;
-  return diffs ? machine_.numbers().diffing * (p.payload.size() / 4) : 0;
+  const auto& n = machine_.numbers();
+  return diffs ? n.diffing * (p.payload.size() / 4) + n.line_fill() * (p.payload.size() / n.line_bytes) : 0;
 }
 
 // What this node sends to itself is handled in an event of its own.

@@ -69,6 +69,7 @@ struct parameters {
     return latency > path ? latency : path;
   }
   std::uint64_t transfer(std::uint64_t bytes) const noexcept { return (bytes * megahertz + bandwidth - 1) / bandwidth; }
+  std::uint64_t line_fill() const noexcept { return memory_setup + memory_transfer(line_bytes); }  // from an idle memory
   std::uint64_t memory_transfer(std::uint64_t bytes) const noexcept { return (bytes + memory_bandwidth - 1) / memory_bandwidth; }
 };
 

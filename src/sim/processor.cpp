@@ -231,6 +231,17 @@ void processor::flush() {
   while (under_way_ != 0) stand_still(cost::protocol);
 }
 
+void processor::compare_with_twin(std::uint64_t page) {
+  const auto& n = machine_.numbers();
+  std::uint64_t missing = dsm::page_bytes / n.line_bytes;  // of the twin
+  for (std::uint64_t place = frame_of(page); place < frame_of(page) + dsm::page_bytes; place += n.line_bytes)
+    if (!cache_.holds(place)) {
+      cache_.fill(place);
+      ++missing;
+    }
+  charge(cost::cache_stall, missing * n.line_fill());
+}
+
 void processor::purge(std::uint64_t page) {
   cache_.purge(frame_of(page), dsm::page_bytes);
   tlb_.drop(page);

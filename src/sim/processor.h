@@ -59,6 +59,10 @@ class processor {
   // Until all of its writes are where they belong.
   void flush();
 
+  // A page and its twin are gone through, for making the twin or a diff (Cashmere 3: memory stall is counted apart from the instructions).
+  // Lines that the cache lacks come from memory; the twin is never in it.
+  void compare_with_twin(std::uint64_t page);
+
   // Forgets a page: its mapping and its lines.
   void purge(std::uint64_t page);
 
