@@ -16,7 +16,7 @@ enum own_handler : handler_id {
   diff_request,
   diff_reply,
   collection,
-  home_changes = 40,
+  home_changes,
   home_changes_reply,
   copy_update,
   copy_update_reply,
