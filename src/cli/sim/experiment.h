@@ -80,5 +80,6 @@ void write_file(const std::string& path, const std::string& text);  // nothing i
 double rank_agreement(const std::vector<double>& a, const std::vector<double>& b);
 
 int cashmere_paper(const request& r);
+int shrimp_paper(const request& r);
 
 }  // namespace weft::cli::simulator

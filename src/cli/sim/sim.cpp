@@ -80,7 +80,8 @@ int simulate(sim_request r, std::vector<std::string> words, const std::vector<st
   if (!r.paper.empty()) {
     if (r.rest.programs.empty()) r.rest.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     if (r.paper == "cashmere") return cashmere_paper(r.rest);
-    throw error(errc::invalid_argument, "there is no paper '" + r.paper + "'; choose cashmere");
+    if (r.paper == "shrimp") return shrimp_paper(r.rest);
+    throw error(errc::invalid_argument, "there is no paper '" + r.paper + "'; choose cashmere or shrimp");
   }
   if (words.empty()) throw error(errc::invalid_argument, "weft sim needs a program; see 'weft sim --help'");
   const auto all = combinations(r.options, words);
@@ -121,7 +122,7 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
       ->type_name("NAME");
   command->add_option("--json", r->rest.json, "Write the report to a file, too")->type_name("FILE");
   command->add_option("--html", r->rest.html, "Write a page with charts to a file")->type_name("FILE");
-  command->add_option("--paper", r->paper, "Simulate a paper's experiments with the programs beside weft: cashmere")->type_name("NAME");
+  command->add_option("--paper", r->paper, "Simulate a paper's experiments with the programs beside weft: cashmere or shrimp")->type_name("NAME");
   command->add_flag("--quick", r->rest.quick, "With --paper: small programs on few processors");
   command->add_option("--programs", r->rest.programs, "With --paper: where the simulated programs are")->type_name("DIRECTORY");
   command->add_option("-j,--jobs", r->rest.how.at_once, "Simulations at a time; 0: as many as there are cores")->type_name("COUNT");
