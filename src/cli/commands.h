@@ -16,6 +16,7 @@ namespace weft::cli {
 // `after_dashes` are the words after the first "--" of the command line, which CLI11 does not see.
 void add_run(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes);
 void add_agent(CLI::App& weft, int& exit_status);
+void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes);
 void add_doctor(CLI::App& weft, int& exit_status);
 void add_report(CLI::App& weft, int& exit_status);
 void add_top(CLI::App& weft, int& exit_status);

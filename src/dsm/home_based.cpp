@@ -32,7 +32,7 @@ status home_based::open_home(page_table::entry& e, page_id p) {
   page_id last = p + 1;
   homes::neighbours around(homes_);
   if (e.settled)
-    for (; last < pages_.count() && last - p < most_ahead && table_.try_take(last); ++last) {
+    for (; last < pages_.count() && last - p < pages_.most_at_once() && table_.try_take(last); ++last) {
       page_table::entry& n = table_.peek(last);
       if (n.now == view::closed && around.settled(n, last) && n.home_plus_1 == port_.self() + 1 && !shared_by_others(last))
         continue;
@@ -87,7 +87,7 @@ home_based::row home_based::claim_ahead(page_id p, node_id home) {
   page_id want = 1;
   if (expected_.load(std::memory_order_relaxed) == p) {
     all.stride = stride_.load(std::memory_order_relaxed);
-    want = std::min<page_id>(ahead_.load(std::memory_order_relaxed) * 2, most_ahead);
+    want = std::min<page_id>(ahead_.load(std::memory_order_relaxed) * 2, pages_.most_at_once());
   } else if (const page_id step = p - last_.load(std::memory_order_relaxed); step < most_stride && port_.can().mapped) {
     all.stride = std::max<page_id>(step, 1);
   }

@@ -112,7 +112,6 @@ class home_based : public protocol {
   status drop_run(extent run);
   status send_changes(std::vector<written_page>& changed);
 
-  static constexpr page_id most_ahead = 16;   // pages in one fetch
   static constexpr page_id most_stride = 64;  // pages between those of a row
 
   std::vector<changes> outgoing_;         // by home; behind the gate

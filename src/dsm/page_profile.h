@@ -58,6 +58,8 @@ class page_profile final : public pages {
 
   page_id count() const noexcept override { return pages_.count(); }
   memory frames() const noexcept override { return pages_.frames(); }
+  const char* engine() const noexcept override { return pages_.engine(); }
+  page_id most_at_once() const noexcept override { return pages_.most_at_once(); }
   void open_cached(extent e) override;
   void open_watched(extent e) override;
   void open_free(extent e) override;

@@ -42,6 +42,9 @@ class pages {
 
   virtual page_id count() const noexcept = 0;
 
+  // What makes the application's view, for the statistics.
+  virtual const char* engine() const noexcept = 0;
+
   // All frames of this node, for exposing them: page p at offset p * page_bytes.
   virtual memory frames() const noexcept = 0;
   mutable_bytes frame(page_id p) const noexcept { return frames().span().subspan(std::size_t{p} * page_bytes, page_bytes); }
@@ -60,6 +63,9 @@ class pages {
 
   // The application's first write to a cached or watched page, where it comes as a fault: lets it through and notes it.
   virtual void first_write(page_id p) = 0;
+
+  // How many pages a fault may open, where their neighbours will most likely be used next.
+  virtual page_id most_at_once() const noexcept { return 16; }
 
   // An access to an open page has faulted: nothing is wrong with it, but the kernel may have to be told again.
   virtual void reopen(page_id p) = 0;

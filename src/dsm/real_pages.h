@@ -24,7 +24,7 @@ class real_pages final : public pages {
 
   page_id count() const noexcept override { return count_; }
   memory frames() const noexcept override { return {system_.base(), system_.size(), file_.get(), 0}; }
-  const char* engine() const noexcept { return engine_->name(); }
+  const char* engine() const noexcept override { return engine_->name(); }
 
   void open_cached(extent e) override;
   void open_watched(extent e) override;

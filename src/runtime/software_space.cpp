@@ -44,7 +44,10 @@ result<std::unique_ptr<software_space>> software_space::create(port& p, const sp
 
 status software_space::build(const space_options& options, const dsm::exchange& with_all) {
   const auto engine = [&](std::byte* base, std::size_t size, int file) { return options.engine(base, size, file, *this); };
-  if (auto s = take(pages_, dsm::real_pages::create(region_base, options.pages, engine)); !s) return s;
+  if (auto s = options.memory ? take(pages_, options.memory(region_base, options.pages, *this))
+                              : take(pages_, dsm::real_pages::create(region_base, options.pages, engine));
+      !s)
+    return s;
   profile_ = std::make_unique<dsm::page_profile>(*pages_);
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
   const known_protocol* chosen = find_protocol(options.protocol);
@@ -55,12 +58,12 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   if (auto s = take(protocol_, chosen->make({port_, *profile_, *table_, homes_.get(), options.protocol_memory, with_all})); !s) return s;
   if (protocol_->carries_notices()) {
     if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, with_all)); !s) return s;
-    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, with_all)); !s) return s;
+    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, with_all, options.barrier_fan_in)); !s) return s;
   } else {
     if (auto s = take(locks_, sync::word_locks::create(port_, *protocol_, with_all)); !s) return s;
     if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, with_all)); !s) return s;
   }
-  if (auto s = take(words_, sync::words::create(port_, *locks_, with_all)); !s) return s;
+  if (auto s = take(words_, sync::words::create(port_, *protocol_, *locks_, with_all)); !s) return s;
   return take(heap_, dsm::heap::create(port_, region_base, options.pages, homes_.get(), {}, with_all));
 }
 

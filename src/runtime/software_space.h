@@ -23,12 +23,18 @@ using engine_source =
     std::function<result<std::unique_ptr<os::page_engine>>(std::byte* base, std::size_t size, int file, os::page_engine::fault_handler&)>;
 engine_source engine_of_kernel(os::page_engine::way how);
 
+// Makes a node's pages, whose faults go to the handler: for a machine that has no real ones.
+using pages_source =
+    std::function<result<std::unique_ptr<dsm::pages>>(std::byte* base, dsm::page_id count, os::page_engine::fault_handler&)>;
+
 inline constexpr std::size_t default_protocol_memory = std::size_t{64} << 20;
 
 struct space_options {
   std::string protocol;  // a name of runtime/protocols.h
   engine_source engine = engine_of_kernel(os::page_engine::way::best);
+  pages_source memory = nullptr;  // null: real pages on the engine
   dsm::page_id pages = region_pages;
+  node_id barrier_fan_in = 4;     // of barriers that carry notices
   std::size_t protocol_memory = default_protocol_memory;  // lrc: bytes for intervals and diffs
 };
 
@@ -84,7 +90,7 @@ class software_space final : public space, public observed, private os::page_eng
 
   port& port_;
   // In the order in which they stand on one another; they go in the reverse order.
-  std::unique_ptr<dsm::real_pages> pages_;
+  std::unique_ptr<dsm::pages> pages_;
   std::unique_ptr<dsm::page_profile> profile_;  // the pages as everything above sees them
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;

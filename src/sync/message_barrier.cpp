@@ -25,16 +25,17 @@ void write_block(std::vector<std::byte>& into, node_id node, bytes value, bytes 
 
 }  // namespace
 
-message_barrier::message_barrier(port& p, dsm::protocol& protocol) : port_(p), protocol_(protocol) {
+message_barrier::message_barrier(port& p, dsm::protocol& protocol, node_id fan_in) : port_(p), protocol_(protocol), fan_in_(fan_in) {
   for (auto& ph : phases_) ph.from_children.resize(children());
 }
 
 node_id message_barrier::children() const noexcept {
-  return first_child() >= port_.nodes() ? 0 : std::min(fan_in, port_.nodes() - first_child());
+  return first_child() >= port_.nodes() ? 0 : std::min(fan_in_, port_.nodes() - first_child());
 }
 
-result<std::unique_ptr<message_barrier>> message_barrier::create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all) {
-  std::unique_ptr<message_barrier> b(new message_barrier(p, protocol));
+result<std::unique_ptr<message_barrier>> message_barrier::create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all,
+                                                                 node_id fan_in) {
+  std::unique_ptr<message_barrier> b(new message_barrier(p, protocol, fan_in));
   p.on(dsm::barrier_arrival, [self = b.get()](const message& m) { self->take_arrival(m); });
   p.on(dsm::barrier_departure, [self = b.get()](const message& m) { self->take_departure(m); });
   with_all({});
@@ -78,7 +79,7 @@ status message_barrier::meet(bytes mine, mutable_bytes all) {
     ph.arrived = 0;
   }
   if (port_.self() != 0) {
-    const node_id parent = (port_.self() - 1) / fan_in;
+    const node_id parent = (port_.self() - 1) / fan_in_;
     if (auto sent = dsm::send_parcel(port_, parent, lane::request, dsm::barrier_arrival, words, merged); !sent) return sent;
     const auto told = [&] {
       std::scoped_lock guard(lock_);

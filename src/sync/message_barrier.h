@@ -14,15 +14,15 @@ namespace weft::sync {
 
 class message_barrier final : public barriers {
  public:
-  // Collective.
-  static result<std::unique_ptr<message_barrier>> create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all);
+  // Collective. A node gathers the notices of `fan_in` others, at least one; if that is all of them, node 0 is the central manager of
+  // TreadMarks.
+  static result<std::unique_ptr<message_barrier>> create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all,
+                                                         node_id fan_in = 4);
 
   status arrive_and_wait() override { return meet({}, {}); }
   status gather(bytes mine, mutable_bytes all) override { return meet(mine, all); }
 
  private:
-  static constexpr node_id fan_in = 4;
-
   // What has come of one barrier. Two of them: a child may be at the next barrier while this node is leaving the last.
   struct phase {
     std::vector<std::vector<std::byte>> from_children;  // by place among the children, as it arrives
@@ -31,15 +31,16 @@ class message_barrier final : public barriers {
     bool departed = false;
   };
 
-  message_barrier(port& p, dsm::protocol& protocol);
+  message_barrier(port& p, dsm::protocol& protocol, node_id fan_in);
   status meet(bytes mine, mutable_bytes all);
-  node_id first_child() const noexcept { return port_.self() * fan_in + 1; }
+  node_id first_child() const noexcept { return port_.self() * fan_in_ + 1; }
   node_id children() const noexcept;
   void take_arrival(const message& m);
   void take_departure(const message& m);
 
   port& port_;
   dsm::protocol& protocol_;
+  const node_id fan_in_;
   std::uint64_t epoch_ = 0;  // only the thread that is in the barrier
   os::spin_lock lock_;       // guards phases_
   phase phases_[2];

@@ -1,24 +1,32 @@
 #include "sync/words.h"
 
+#include <cstddef>
+#include <tuple>
+
 #include "dsm/waiting.h"
 
 namespace weft::sync {
 
-result<std::unique_ptr<words>> words::create(port& p, locks& by, const dsm::exchange& with_all) {
-  std::unique_ptr<words> w(new words(p, by));
-  auto own = dsm::lazy_memory::create(most_objects * sizeof(word));
-  if (!own) return own.failure();
-  w->own_ = std::move(*own);
-  auto exposed = w->own_.expose(p);
-  if (!exposed) return exposed.failure();
-  w->windows_ = dsm::exchange_values(with_all, *exposed);
+result<std::unique_ptr<words>> words::create(port& p, dsm::protocol& protocol, locks& by, const dsm::exchange& with_all) {
+  std::unique_ptr<words> w(new words(p, protocol, by));
+  card mine;
+  for (auto [memory, size, shown] : {std::tuple{&w->own_, most_objects * sizeof(object), &mine.objects},
+                                     std::tuple{&w->bells_, bells * sizeof(word), &mine.bells}}) {
+    auto own = dsm::lazy_memory::create(size);
+    if (!own) return own.failure();
+    *memory = std::move(*own);
+    auto exposed = memory->expose(p);
+    if (!exposed) return exposed.failure();
+    *shown = *exposed;
+  }
+  w->cards_ = dsm::exchange_values(with_all, mine);
   return w;
 }
 
 result<word> words::load(object_number n) {
   const node_id m = manager_of(n);
   word value = 0;
-  auto got = port_.get(m, windows_[m], offset(n), std::as_writable_bytes(std::span(&value, 1)));
+  auto got = port_.get(m, cards_[m].objects, offset(n), std::as_writable_bytes(std::span(&value, 1)));
   if (!got) return got;
   return value;
 }
@@ -28,33 +36,65 @@ result<word> words::update(object_number n, const change& how) {
   auto before = load(n);
   status changed;
   if (before)
-    if (const auto after = how(*before)) {
-      const node_id m = manager_of(n);
-      changed = port_.put(m, windows_[m], offset(n), std::as_bytes(std::span<const word, 1>(&*after, 1)));
-      if (changed) changed = port_.fence(m);
-    }
+    if (const auto after = how(*before)) changed = change_and_ring(n, *after);
   if (auto unlocked = locks_.unlock(n); !unlocked) return unlocked;
   if (!changed) return changed;
   return before;
 }
 
-// Looks again and again: closely at first, then less and less often. Whoever changes the word ends it; a failed node breaks the
-// job.
+// With the word's lock. Without notices the lock carries nothing, so who sees the value must find what was written before it.
+status words::change_and_ring(object_number n, word value) {
+  const node_id m = manager_of(n);
+  if (!protocol_.carries_notices())
+    if (auto released = protocol_.release(); !released) return released;
+  if (auto put = port_.put(m, cards_[m].objects, offset(n), std::as_bytes(std::span<const word, 1>(&value, 1))); !put) return put;
+  if (auto fenced = port_.fence(m); !fenced) return fenced;
+  const auto waiting = port_.swap(m, cards_[m].objects, offset(n) + offsetof(object, waiting), 0);
+  if (!waiting) return waiting.failure();
+  if (*waiting == 0) return {};
+  for (node_id node = 0; node < port_.nodes(); ++node)
+    if ((*waiting >> node % 64 & 1) != 0)
+      if (auto rung = ring(n, node); !rung) return rung;
+  return {};
+}
+
+status words::ring(object_number n, node_id node) {
+  const word number = word{port_.self() + 1} << 32 | (rings_.fetch_add(1, std::memory_order_relaxed) + 1);
+  auto put = port_.put(node, cards_[node].bells, bell_offset(n), std::as_bytes(std::span<const word, 1>(&number, 1)));
+  return put ? port_.nudge(node) : put.clone();
+}
+
+// Acquire pairs with the put of whoever rings.
+word words::bell(object_number n) const {
+  return __atomic_load_n(reinterpret_cast<const word*>(bells_.base() + bell_offset(n)), __ATOMIC_ACQUIRE);
+}
+
+// Whoever changes the word ends it: a change that the second look misses comes after our bit. Either it finds the bit, and rings, or
+// somebody else has found it since, and has rung; the bell was looked at before. A failed node breaks the job, which is looked for once a
+// second.
 result<bool> words::wait(object_number n, const std::function<bool(word)>& enough, duration limit) {
-  constexpr duration longest = std::chrono::milliseconds(1);
-  duration waited{0};
-  for (duration pause{0};; pause = std::min(pause + pause / 2 + duration(500), longest)) {
-    const auto value = load(n);
+  constexpr duration longest = std::chrono::seconds(1);
+  const node_id m = manager_of(n);
+  const duration began = port_.now();
+  while (true) {
+    auto value = load(n);
     if (!value) return value.failure();
     if (enough(*value)) return true;
+    const duration waited = port_.now() - began;
     if (limit != duration::max() && waited >= limit) return false;
     if (dsm::broken(port_)) return status(errc::node_failed, dsm::job_broken);
-    port_.wait([] { return false; }, pause).ignore();
-    waited += pause + duration(500);
+    const word heard = bell(n);
+    const auto asked = port_.fetch_or(m, cards_[m].objects, offset(n) + offsetof(object, waiting), word{1} << port_.self() % 64);
+    if (!asked) return asked.failure();
+    value = load(n);
+    if (!value) return value.failure();
+    if (enough(*value)) return true;
+    port_.wait([&] { return bell(n) != heard; }, limit == duration::max() ? longest : std::min(longest, limit - waited)).ignore();
   }
 }
 
 status words::acquire(object_number n) {
+  if (!protocol_.carries_notices()) return protocol_.acquire({});
   if (auto locked = locks_.lock(n, duration::max()); !locked) return locked.failure();
   return locks_.unlock(n);
 }

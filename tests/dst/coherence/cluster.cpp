@@ -25,7 +25,7 @@ std::string cluster_options::text() const {
 }
 
 cluster::state::state(const cluster_options& o, chooser& by)
-    : options(o), time(timing(o), by), network({o.nodes, o.network, o.room, o.seed}, time), random(o.seed ^ 0x6e617073) {}
+    : options(o), time(timing(o), by), network({o.nodes, o.network, o.room, o.seed}, time), exchanges(o.nodes), random(o.seed ^ 0x6e617073) {}
 
 cluster::cluster(const cluster_options& o, chooser& by) : state_(std::make_unique<state>(o, by)) {
   for (node_id n = 0; n < o.nodes; ++n) {
@@ -84,17 +84,10 @@ void cluster::between_changes() {
 }
 
 std::vector<std::vector<std::byte>> cluster::exchange(node& n, weft::bytes mine) {
-  const std::size_t round = n.exchanges_++;
-  if (round == state_->exchanges.size()) {
-    state_->exchanges.push_back(std::make_unique<exchange_round>());
-    state_->exchanges[round]->from.resize(state_->nodes.size());
-  }
-  exchange_round& e = *state_->exchanges[round];
-  e.from[n.id()].assign(mine.begin(), mine.end());
-  ++e.arrived;
+  const weft::sim::exchanges::round& r = state_->exchanges.give(n.id(), mine);
   for (node_id other = 0; other < state_->nodes.size(); ++other) state_->time.news(other);
-  state_->time.wait([&] { return e.arrived == state_->nodes.size(); }, scheduler::never, "waits for the others to be set up");
-  return e.from;
+  state_->time.wait([&] { return r.complete(); }, scheduler::never, "waits for the others to be set up");
+  return r.from;
 }
 
 weft::sync_object& cluster::object(std::size_t number) {

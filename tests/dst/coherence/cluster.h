@@ -13,6 +13,7 @@
 #include "dst/coherence/sim_engine.h"
 #include "dst/coherence/sim_port.h"
 #include "runtime/software_space.h"
+#include "sim/exchanges.h"
 
 namespace dst {
 
@@ -71,7 +72,6 @@ class cluster {
     scheduler* time_ = nullptr;
     sim_engine* engine_ = nullptr;  // the space's
     std::unique_ptr<weft::runtime::software_space> space_;
-    std::size_t exchanges_ = 0;
   };
 
   cluster(const cluster_options& o, chooser& by);
@@ -97,17 +97,13 @@ class cluster {
   void meet(meeting& where, std::size_t expected, const char* what, const std::function<void()>& last = nullptr);
 
  private:
-  struct exchange_round {
-    std::vector<std::vector<std::byte>> from;
-    std::size_t arrived = 0;
-  };
   struct state {
     state(const cluster_options& o, chooser& by);
     cluster_options options;
     scheduler time;
     sim_network network;
     std::vector<std::unique_ptr<node>> nodes;
-    std::vector<std::unique_ptr<exchange_round>> exchanges;
+    weft::sim::exchanges exchanges;
     std::vector<std::unique_ptr<weft::sync_object>> objects;
     weft::base::random random;
   };

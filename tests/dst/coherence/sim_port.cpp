@@ -37,12 +37,12 @@ sim_network::sim_network(const options& o, scheduler& s) : options_(o), schedule
 
 sim_network::~sim_network() = default;
 
-sim_port::sim_port(const weft::fabric::fabric_options& o, sim_network& in) : message_port(o), network_(in) {
+sim_port::sim_port(const weft::fabric::fabric_options& o, sim_network& in) : event_port(o), network_(in) {
   own_work_ = in.time().add_source(
       o.self,
       [this] {
         network_.time().disable(own_work_);
-        if (!as_driven().drive_once()) return;
+        if (!work()) return;
         network_.time().news(self());
         network_.carrier().refresh(self());
       },
@@ -63,22 +63,9 @@ void sim_port::pause() {
 
 // --- driven by the network --------------------------------------------------------------------------------------------------------
 
-void sim_port::take(node_id source, lane l, const parcel& p) {
-  arrived_ = {source, l, &p};
-  as_driven().drive_once();
-  arrived_ = {};
-}
-
-bool sim_port::poll_transport() {
-  const auto a = std::exchange(arrived_, {});
-  if (!a.what) return false;
-  dispatch(a.source, a.lane, a.what->id, a.what->words, a.what->payload);
-  return true;
-}
-
 void sim_port::room() {
   network_.time().news(self());
-  if (as_driven().unfinished()) network_.time().enable(own_work_);
+  if (has_work()) network_.time().enable(own_work_);
 }
 
 void sim_port::kick() {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "dst/coherence/scheduler.h"
-#include "fabric/message_port.h"
+#include "sim/event_port.h"
 
 namespace dst {
 
@@ -24,12 +24,7 @@ const char* to_string(network_style s);
 
 class sim_port;
 
-// A message under way.
-struct parcel {
-  weft::handler_id id;
-  std::vector<weft::word> words;
-  std::vector<std::byte> payload;
-};
+using weft::sim::parcel;
 
 // What carries parcels between ports.
 class transport {
@@ -65,14 +60,13 @@ class sim_network {
   std::unique_ptr<transport> carrier_;
 };
 
-class sim_port final : public weft::fabric::message_port {
+class sim_port final : public weft::sim::event_port {
  public:
   sim_port(const weft::fabric::fabric_options& o, sim_network& in);
 
   // --- for the network: on no thread ------------------------------------------------------------------------------------------------
 
-  // Handles a parcel, and does what else there is to do here.
-  void take(node_id source, weft::lane l, const parcel& p);
+  void take(node_id source, weft::lane l, const parcel& p) { handle(source, l, p); }
   bool welcomes(weft::lane l) const { return l == weft::lane::reply || requests_welcome(); }
 
   // There is room again in a channel from here.
@@ -82,8 +76,6 @@ class sim_port final : public weft::fabric::message_port {
 
   const char* name() const noexcept override { return "sim"; }
   weft::capabilities can() const noexcept override;
-  weft::result<weft::base::byte_buffer> open() override { return weft::base::byte_buffer{}; }
-  weft::status connect(std::span<const weft::base::byte_buffer>) override { return {}; }
   duration now() const override { return duration(network_.time().now()); }
 
   std::byte* mapped(node_id node, const weft::window& w) override;
@@ -105,21 +97,10 @@ class sim_port final : public weft::fabric::message_port {
   weft::result<weft::word> atomic_operation(node_id node, const weft::window& w, std::uint64_t offset, atomic_kind kind, weft::word a,
                                             weft::word b) override;
   bool try_transmit(node_id node, weft::lane l, weft::handler_id id, std::span<const weft::word> words, weft::bytes payload) override;
-  bool poll_transport() override;
-  bool pending() override { return false; }
-  void arm(weft::fabric::sleeper) override {}
-  void disarm() override {}
-  void block(weft::fabric::sleeper, nanoseconds) override {}
   void kick() override;
-  weft::fabric::driven& as_driven() { return *this; }
 
   sim_network& network_;
   actor own_work_;  // what this node has to do for itself
-  struct arrival {
-    node_id source;
-    weft::lane lane;
-    const parcel* what = nullptr;
-  } arrived_{};
 };
 
 }  // namespace dst

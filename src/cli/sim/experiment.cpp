@@ -1,0 +1,104 @@
+#include "cli/sim/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <numeric>
+
+#include <weft/status.h>
+
+#include "base/text.h"
+#include "page/table.h"
+
+namespace weft::cli::simulator {
+
+simulation experiment::simulation_of(const point& p) const {
+  const auto& program = *std::find_if(programs_.begin(), programs_.end(), [&](const auto& each) { return each.name == p.program; });
+  const auto& system = *std::find_if(systems_.begin(), systems_.end(), [&](const auto& each) { return each.name == p.system; });
+  simulation s;
+  s.name = p.program + " on " + std::to_string(p.processors) + " processors, " + p.system;
+  for (const auto& [name, value] : p.variation) s.name += ", " + name + " " + value;
+  s.words = {request_.programs + "/" + p.program + "_sim"};
+  const auto& size = request_.quick ? program.quick : program.arguments;
+  s.words.insert(s.words.end(), size.begin(), size.end());
+  s.settings = system.settings;
+  s.settings["processors"] = std::to_string(p.processors);
+  for (const auto& [name, value] : p.variation) s.settings[name] = value;
+  s.weight = program.weight;
+  return s;
+}
+
+void experiment::run() {
+  std::vector<simulation> all;
+  for (const auto& each : reports_) all.push_back(simulation_of(each.first));
+  for (const auto& s : all) check(s);
+  auto outcomes = run_all(all, request_.how);
+  std::size_t i = 0;
+  for (auto& each : reports_) each.second = std::move(outcomes[i++].report);
+}
+
+nlohmann::json experiment::all() const {
+  auto list = nlohmann::json::array();
+  for (const auto& each : reports_) list.push_back(each.second);
+  return list;
+}
+
+double experiment::references_per_second() const {
+  double references = 0, seconds = 0;
+  for (const auto& [p, r] : reports_) {
+    references += r.at("references_per_second").get<double>() * r.at("host_seconds").get<double>();
+    seconds += r.at("host_seconds").get<double>();
+  }
+  return references / std::max(seconds, 1e-9);
+}
+
+nlohmann::json json_of(const std::vector<claim>& claims) {
+  nlohmann::json j = {{"held", std::count_if(claims.begin(), claims.end(), [](const claim& c) { return c.held; })}, {"all", claims.size()}};
+  for (const auto& c : claims) j["checks"].push_back({{"name", c.name}, {"claim", c.sentence}, {"held", c.held}, {"seen", c.seen}});
+  return j;
+}
+
+std::string html_of(const std::vector<claim>& claims) {
+  using page::table;
+  table t({{"the paper says", table::holds::words}, {"here", table::holds::words}, {"seen", table::holds::words}});
+  for (const auto& c : claims) t.row({c.sentence, c.held ? "holds" : "does not hold", c.seen});
+  return t.html();
+}
+
+void print(const std::vector<claim>& claims) {
+  for (const auto& c : claims) std::printf("%s  %s: %s (%s)\n", c.held ? "holds " : "FAILS ", c.name.c_str(), c.sentence.c_str(), c.seen.c_str());
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  if (!path.empty() && !(std::ofstream(path) << text)) throw error(errc::system, "cannot write " + path);
+}
+
+namespace {
+
+std::vector<double> places(const std::vector<double>& of) {
+  std::vector<double> all;
+  for (const double value : of) {
+    const auto below = std::count_if(of.begin(), of.end(), [&](double v) { return v < value; });
+    const auto equal = std::count(of.begin(), of.end(), value);
+    all.push_back(static_cast<double>(below) + static_cast<double>(equal + 1) / 2);
+  }
+  return all;
+}
+
+}  // namespace
+
+double rank_agreement(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto x = places(a), y = places(b);
+  const auto n = static_cast<double>(x.size());
+  const double mean = (n + 1) / 2;
+  double both = 0, of_x = 0, of_y = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    both += (x[i] - mean) * (y[i] - mean);
+    of_x += (x[i] - mean) * (x[i] - mean);
+    of_y += (y[i] - mean) * (y[i] - mean);
+  }
+  return of_x == 0 || of_y == 0 ? 0 : both / std::sqrt(of_x * of_y);
+}
+
+}  // namespace weft::cli::simulator

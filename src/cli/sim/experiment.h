@@ -1,0 +1,85 @@
+// A paper's experiments: programs on systems, with variations, simulated once each, asked for by name. And its claims, each a check
+// that can fail.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/sim/simulation.h"
+
+namespace weft::cli::simulator {
+
+using setting_map = std::map<std::string, std::string>;
+
+struct program {
+  std::string name;                    // of the file, without _sim
+  std::vector<std::string> arguments;  // the paper's size
+  std::vector<std::string> quick;      // a small one
+  double weight;                       // seconds at the paper's size, about
+};
+
+struct system {
+  std::string name;
+  setting_map settings;
+};
+
+// One run: a program, a system, so many processors, and what else is different.
+struct point {
+  std::string program, system;
+  unsigned processors;
+  setting_map variation = {};
+  auto operator<=>(const point&) const = default;
+};
+
+struct request {
+  bool quick = false;
+  std::string programs;  // where the simulated programs are
+  ways how;
+  std::string html, json;
+};
+
+class experiment {
+ public:
+  experiment(std::vector<program> programs, std::vector<system> systems, const request& r)
+      : programs_(std::move(programs)), systems_(std::move(systems)), request_(r) {}
+
+  void want(const point& p) { reports_[p]; }
+  void run();  // all that are wanted
+
+  const nlohmann::json& report(const point& p) const { return reports_.at(p); }
+  double cycles(const point& p) const { return report(p).at("cycles").get<double>(); }
+  double ratio(const point& a, const point& b) const { return cycles(a) / cycles(b); }
+  const std::vector<program>& programs() const noexcept { return programs_; }
+  nlohmann::json all() const;  // every run's report
+  double references_per_second() const;
+
+ private:
+  simulation simulation_of(const point& p) const;
+
+  std::vector<program> programs_;
+  std::vector<system> systems_;
+  const request& request_;
+  std::map<point, nlohmann::json> reports_;
+};
+
+struct claim {
+  std::string name, sentence;  // what the paper says
+  bool held;
+  std::string seen;  // the numbers here
+};
+
+nlohmann::json json_of(const std::vector<claim>& claims);
+std::string html_of(const std::vector<claim>& claims);
+void print(const std::vector<claim>& claims);
+void write_file(const std::string& path, const std::string& text);  // nothing if the path is empty
+
+// How well two rankings agree: 1 the same, -1 the reverse (Spearman). Equal values share their places.
+double rank_agreement(const std::vector<double>& a, const std::vector<double>& b);
+
+int cashmere_paper(const request& r);
+int shrimp_paper(const request& r);
+
+}  // namespace weft::cli::simulator

@@ -1,0 +1,177 @@
+#include "sim/machine_code.h"
+
+#include <cstring>
+
+namespace weft::sim {
+
+namespace {
+
+using kind = instruction::kind;
+
+// What precedes the opcode.
+struct prefixes {
+  bool short_operand = false;  // 66: immediates are of 16 bits
+  bool repeat = false;         // F3
+  bool wide = false;           // REX.W: a constant may be of 64 bits
+  bool high_base = false;      // REX.B: the base register is one of r8 to r15
+  unsigned map = 0;            // of opcodes: 0 one byte, 1 0F, 2 0F 38, 3 0F 3A
+};
+
+const std::uint8_t* skip_prefixes(const std::uint8_t* p, prefixes& f) noexcept {
+  for (;; ++p) {
+    if (*p == 0x66)
+      f.short_operand = true;
+    else if (*p == 0xf3)
+      f.repeat = true;
+    else if (*p != 0xf2 && *p != 0xf0 && *p != 0x2e && *p != 0x36 && *p != 0x3e && *p != 0x26 && *p != 0x64 && *p != 0x65 && *p != 0x67)
+      break;
+  }
+  if (*p == 0xc5) {  // VEX of two bytes
+    f.map = 1;
+    return p + 2;
+  }
+  if (*p == 0xc4 || *p == 0x62) {  // VEX of three bytes, EVEX of four
+    f.map = p[1] & (*p == 0xc4 ? 0x1f : 7);
+    f.high_base = (p[1] & 0x20) == 0;
+    return p + (*p == 0xc4 ? 3 : 4);
+  }
+  if ((*p & 0xf0) == 0x40) {
+    f.wide = (*p & 8) != 0;
+    f.high_base = (*p & 1) != 0;
+    ++p;
+  }
+  if (*p != 0x0f) return p;
+  f.map = p[1] == 0x38 ? 2 : p[1] == 0x3a ? 3 : 1;
+  return p + (f.map == 1 ? 1 : 2);
+}
+
+bool has_operands(unsigned map, std::uint8_t op) noexcept {
+  if (map >= 2) return true;
+  if (map == 1)
+    return !(op == 0x05 || (op >= 0x06 && op <= 0x09) || op == 0x0b || (op >= 0x30 && op <= 0x37) || op == 0x77 || (op & 0xf0) == 0x80 ||
+             (op >= 0xa0 && op <= 0xa2) || (op >= 0xa8 && op <= 0xaa) || (op >= 0xc8 && op <= 0xcf));
+  if (op < 0x40) return (op & 7) < 4;
+  return op == 0x63 || op == 0x69 || op == 0x6b || (op >= 0x80 && op <= 0x8f) || op == 0xc0 || op == 0xc1 || op == 0xc6 || op == 0xc7 ||
+         (op >= 0xd0 && op <= 0xd3) || (op >= 0xd8 && op <= 0xdf) || op == 0xf6 || op == 0xf7 || op == 0xfe || op == 0xff;
+}
+
+// Bytes of constants behind the operands; `reg` is the middle of the operands' first byte.
+std::size_t constants(const prefixes& f, std::uint8_t op, unsigned reg) noexcept {
+  const std::size_t whole = f.short_operand ? 2 : 4;
+  if (f.map == 3) return 1;
+  if (f.map == 2) return 0;
+  if (f.map == 1) {
+    if ((op & 0xf0) == 0x80) return 4;
+    return (op >= 0x70 && op <= 0x73) || op == 0xa4 || op == 0xac || op == 0xba || op == 0xc2 || (op >= 0xc4 && op <= 0xc6);
+  }
+  if (op < 0x40) return (op & 7) == 4 ? 1 : (op & 7) == 5 ? whole : 0;
+  if (op >= 0xb8 && op <= 0xbf) return f.wide ? 8 : whole;
+  if (op >= 0xa0 && op <= 0xa3) return 8;
+  if (op == 0xf6) return reg < 2;
+  if (op == 0xf7) return reg < 2 ? whole : 0;
+  switch (op) {
+    case 0x68:
+    case 0x69:
+    case 0x81:
+    case 0xa9:
+    case 0xc7: return whole;
+    case 0xe8:
+    case 0xe9: return 4;
+    case 0xc2:
+    case 0xca: return 2;
+    case 0xc8: return 3;
+    case 0x6a:
+    case 0x6b:
+    case 0x80:
+    case 0x83:
+    case 0xa8:
+    case 0xc0:
+    case 0xc1:
+    case 0xc6:
+    case 0xcd:
+    case 0xeb: return 1;
+    default: return (op & 0xf0) == 0x70 || (op & 0xf8) == 0xb0 || (op >= 0xe0 && op <= 0xe7);
+  }
+}
+
+bool moves(unsigned map, std::uint8_t op) noexcept {
+  if (map == 0) return op >= 0x88 && op <= 0x8b;
+  return map == 1 && (op == 0x10 || op == 0x11 || op == 0x28 || op == 0x29 || op == 0x6f || op == 0x7f || op == 0x6e || op == 0x7e || op == 0xd6);
+}
+
+// Whether an operand in memory is only moved, or not used at all.
+bool moves_only(unsigned map, std::uint8_t op) noexcept {
+  if (moves(map, op)) return true;
+  if (map == 0) return op == 0x63 || op == 0x8d || op == 0xc6 || op == 0xc7;
+  return map == 1 && (op == 0x12 || op == 0x13 || op == 0x14 || op == 0x16 || op == 0x17 || op == 0x1f || op == 0xb6 || op == 0xb7 ||
+                      op == 0xbe || op == 0xbf || op == 0xe7 || op == 0xf0);
+}
+
+kind kind_of(const prefixes& f, std::uint8_t op, unsigned reg, bool in_frame) noexcept {
+  if (f.map == 0) {
+    if (op == 0xe8) return kind::call;
+    if (op == 0xe9 || op == 0xeb || op == 0xc3 || op == 0xc2 || op == 0xcc || op == 0xf4) return kind::end;
+    if (op == 0xff && (reg == 4 || reg == 5)) return kind::end;
+    if (op == 0x90) return kind::filler;
+    if (op == 0x06 || op == 0x07 || op == 0x0e || op == 0x16 || op == 0x17 || op == 0x1e || op == 0x1f || op == 0x27 || op == 0x2f ||
+        op == 0x37 || op == 0x3f || op == 0x60 || op == 0x61 || op == 0x9a || op == 0xce || op == 0xd4 || op == 0xd5 || op == 0xd6 || op == 0xea)
+      return kind::unknown;
+  }
+  if (f.map == 1 && op == 0x0b) return kind::end;
+  if (f.map == 1 && (op == 0x1f || (op == 0x1e && f.repeat))) return kind::filler;
+  if (in_frame && moves(f.map, op)) return kind::spill;
+  return f.map <= 3 ? kind::plain : kind::unknown;
+}
+
+}  // namespace
+
+instruction decode(const std::uint8_t* at) noexcept {
+  constexpr unsigned stack_pointer = 4;
+  prefixes f;
+  const std::uint8_t* p = skip_prefixes(at, f);
+  const std::uint8_t op = *p++;
+  unsigned reg = 0;
+  bool in_frame = false;
+  instruction i;
+  if (has_operands(f.map, op)) {
+    const unsigned mod = *p >> 6, rm = *p & 7;
+    reg = *p >> 3 & 7;
+    ++p;
+    unsigned base = rm;
+    if (mod != 3 && rm == 4) {
+      const unsigned scale = *p >> 6, index = *p >> 3 & 7;
+      base = *p++ & 7;
+      if (index != stack_pointer) i.simple += scale == 0 ? 1 : 2;  // as a rule: it may be r12
+    }
+    if (mod != 3 && !moves_only(f.map, op)) ++i.simple;
+    in_frame = mod != 3 && rm == 4 && base == stack_pointer && !f.high_base;
+    p += mod == 1 ? 1 : mod == 2 || (mod == 0 && base == 5) ? 4 : 0;
+  }
+  i.what = kind_of(f, op, reg, in_frame);
+  if (i.what == kind::call) {
+    std::int32_t distance;
+    std::memcpy(&distance, p, sizeof distance);
+    i.target = p + sizeof distance + distance;
+  }
+  i.length = static_cast<std::size_t>(p - at) + constants(f, op, reg);
+  return i;
+}
+
+std::uint32_t instructions_of_block(const std::uint8_t* begin, bool (*is_hook)(const void*), const void* block_hook) noexcept {
+  constexpr std::uint32_t most = 100'000;  // no block is larger
+  std::uint32_t count = 0, addresses = 0;
+  for (const std::uint8_t* p = begin; count < most;) {
+    const instruction i = decode(p);
+    p += i.length;
+    if (i.what == kind::unknown || (i.what == kind::call && i.target == block_hook)) break;
+    if (i.what == kind::call && is_hook(i.target)) {
+      ++addresses;
+      continue;
+    }
+    if (i.what != kind::filler && i.what != kind::spill) count += i.simple;
+    if (i.what == kind::end) break;
+  }
+  return count > addresses ? count - addresses : 0;
+}
+
+}  // namespace weft::sim

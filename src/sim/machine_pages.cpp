@@ -1,0 +1,122 @@
+#include "sim/machine_pages.h"
+
+#include <algorithm>
+
+#include "sim/machine.h"
+
+namespace weft::sim {
+
+machine_pages::machine_pages(machine& in, processor& on, memory frames, os::page_engine::fault_handler& handler)
+    : machine_(in),
+      self_(on),
+      frames_(frames),
+      handler_(handler),
+      first_writes_fault_(in.interface_of_nodes() == nullptr),
+      flags_(in.numbers().memory_pages),
+      fetched_from_(in.numbers().memory_pages) {}
+
+void machine_pages::open(extent e, unsigned how) {
+  for (page_id p = e.first; p < e.last; ++p) flags_[p] = static_cast<std::uint8_t>((flags_[p] & changed) | is_open | how);
+  if (!first_writes_fault_ && (how & home) != 0) self_.charge(cost::protocol, machine_.numbers().directory * e.count());
+}
+
+dsm::page_id machine_pages::most_at_once() const noexcept {
+  return static_cast<page_id>(machine_.numbers().fetch_ahead);
+}
+
+// Cashmere 2.2, self-invalidation: the mapping goes, and the lines with it.
+void machine_pages::close(extent e) {
+  for (page_id p = e.first; p < e.last; ++p) {
+    self_.purge(p);
+    flags_[p] &= changed;
+    used_lines_.erase(p);
+  }
+}
+
+void machine_pages::watch(extent e) {
+  for (page_id p = e.first; p < e.last; ++p) flags_[p] = static_cast<std::uint8_t>((flags_[p] & ~unsigned{is_written}) | noted);
+}
+
+void machine_pages::mirror(extent e) {
+  watch(e);
+  for (page_id p = e.first; p < e.last; ++p) flags_[p] |= mirrored;
+}
+
+void machine_pages::update(page_id, std::span<const run> runs) {
+  std::uint64_t bytes = 0;
+  for (const auto& r : runs) bytes += r.data.size();
+  self_.charge(cost::diff, machine_.numbers().diffing * bytes / 4);
+}
+
+void machine_pages::read(page_id p, std::byte* into) {
+  const bytes all = frame(p);
+  std::copy(all.begin(), all.end(), into);
+}
+
+void machine_pages::first_write(page_id p) {
+  if (!first_writes_fault_ || (flags_[p] & is_written) != 0) return;
+  flags_[p] |= is_written;
+  written_.push_back(p);
+  if ((flags_[p] & changed) != 0 || (flags_[p] & (home | mirrored)) == home) return;
+  self_.charge(cost::diff, machine_.numbers().twinning * words);
+  self_.compare_with_twin(p);
+}
+
+void machine_pages::note_write(std::uint64_t offset, std::uint64_t size) {
+  const auto p = static_cast<page_id>(offset / dsm::page_bytes);
+  std::uint8_t& f = flags_[p];
+  if ((f & noted) == 0) return;
+  if ((f & is_written) == 0) {
+    f |= is_written;
+    written_.push_back(p);
+  }
+  if ((f & (home | mirrored)) == home) return;
+  f |= changed;
+  if (!first_writes_fault_) return;
+  auto& bits = dirty_[p];
+  if (!bits) bits = std::make_unique<std::bitset<words>>();
+  for (std::uint64_t w = offset % dsm::page_bytes / 4; w <= (offset % dsm::page_bytes + size - 1) / 4 && w < words; ++w) bits->set(w);
+}
+
+// Cashmere 2.2: a release does for every page that was written what a write fault would have done to its directory entry.
+void machine_pages::take_written(std::vector<page_id>& into) {
+  const std::size_t before = into.size();
+  if (!first_writes_fault_) self_.flush();
+  std::sort(written_.begin(), written_.end());
+  written_.erase(std::unique(written_.begin(), written_.end()), written_.end());
+  for (const page_id p : written_) {
+    if ((flags_[p] & (noted | is_written)) != (noted | is_written)) continue;
+    flags_[p] &= static_cast<std::uint8_t>(~unsigned{is_written});
+    into.push_back(p);
+  }
+  written_.clear();
+  if (!first_writes_fault_) self_.charge(cost::protocol, machine_.numbers().directory * (into.size() - before));
+}
+
+// What was forwarded as it was written needs no diff.
+bool machine_pages::take_changes(page_id p, dsm::changes& into) {
+  if ((flags_[p] & changed) == 0) return false;
+  flags_[p] &= static_cast<std::uint8_t>(~unsigned{changed});
+  if (!first_writes_fault_) return true;
+  self_.charge(cost::diff, machine_.numbers().diffing * words);
+  self_.compare_with_twin(p);
+  auto& bits = *dirty_[p];
+  for (std::size_t first = 0; first < words; ++first) {
+    if (!bits[first]) continue;
+    std::size_t last = first + 1;
+    while (last < words && bits[last]) ++last;
+    into.add_run(std::uint64_t{p} * dsm::page_bytes + first * 4, frame(p).subspan(first * 4, (last - first) * 4));
+    first = last;
+  }
+  bits.reset();
+  return true;
+}
+
+bool machine_pages::first_use_of_line(std::uint64_t page, std::uint64_t line) {
+  auto bit = used_lines_[static_cast<page_id>(page)][line];
+  const bool first = !bit;
+  bit = true;
+  return first;
+}
+
+}  // namespace weft::sim

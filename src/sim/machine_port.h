@@ -1,0 +1,48 @@
+// A simulated node's port: weft's own message port, on the simulated network.
+//
+// With a memory-mapped interface, puts, gets, atomic operations and words of queues are performed by the other node's interface, and its
+// processor is not disturbed. Without one, everything is a message, and costs software at both ends and an interrupt.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/event_port.h"
+#include "sim/processor.h"
+
+namespace weft::sim {
+
+class machine_port final : public event_port {
+ public:
+  machine_port(const weft::fabric::fabric_options& o, machine& in);
+
+  const char* name() const noexcept override { return "simulated"; }
+  capabilities can() const noexcept override;
+  duration now() const override;
+
+  using event_port::enqueue;
+  status enqueue(node_id node, const queue& q, std::span<const word> values) override;
+  result<std::size_t> dequeue(const queue& q, std::span<word> into) override;
+  result<transfer> start_get(node_id node, const window& w, std::uint64_t offset, mutable_bytes into) override;
+  status wait(condition until, duration limit) override;
+  bool poll() override;
+  status nudge(node_id node) override;
+
+ private:
+  bool try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) override;
+  result<word> atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b) override;
+  void kick() override;
+
+  void arrive(node_id source, lane l, const std::shared_ptr<parcel>& p, cycles all_in);
+  cycles list_processing(const parcel& p) const;
+  cycles applying_diffs(const parcel& p) const;
+  bool by_interface(handler_id id) const;
+  processor& own() const;
+  bool on_processor() const;  // whether its own processor calls, and not a handler
+
+  machine& machine_;
+  bool kicked_ = false;
+  std::vector<cycles> last_from_;  // by node and lane: when the last one was performed here; they stay in order
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,40 @@
+#include "sim/network.h"
+
+namespace weft::sim {
+
+cycles network::travel(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void(cycles)> then) {
+  ++nodes_[from].messages;
+  nodes_[from].bytes += bytes;
+  const cycles transfer = parameters_.transfer(bytes);
+  const cycles left = nodes_[from].out.serve(now, transfer);
+  time_.at(left - transfer + parameters_.network_latency(),
+           [this, to, transfer, then = std::move(then)] { then(nodes_[to].in.serve(time_.now(), transfer)); });
+  return left;
+}
+
+cycles network::access(cycles now, node_id at, std::uint64_t bytes, resource::from whom) {
+  const cycles transfer = parameters_.memory_transfer(bytes);
+  const cycles ready = nodes_[at].memory.serve(now, parameters_.memory_setup + transfer, whom);
+  return nodes_[at].bus.serve(ready - transfer, transfer, whom);
+}
+
+void network::fetch_line(cycles now, node_id from, node_id to, std::function<void()> done) {
+  travel(now, from, to, parameters_.header_bytes, [this, from, to, done = std::move(done)](cycles asked) {
+    const cycles ready = access(asked, to, parameters_.line_bytes, resource::from::elsewhere);
+    time_.at(ready - parameters_.memory_transfer(parameters_.line_bytes), [this, from, to, done] {
+      travel(time_.now(), to, from, parameters_.header_bytes + parameters_.line_bytes, [this, from, done](cycles all_in) {
+        const cycles transfer = parameters_.memory_transfer(parameters_.line_bytes);
+        const cycles over_bus = nodes_[from].bus.serve(time_.now(), transfer, resource::from::here);
+        time_.at(std::max(all_in, over_bus), done);
+      });
+    });
+  });
+}
+
+cycles network::write(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void()> done) {
+  return travel(now, from, to, parameters_.header_bytes + bytes, [this, to, bytes, done = std::move(done)](cycles all_in) {
+    time_.at(std::max(all_in, access(time_.now(), to, bytes, resource::from::elsewhere)), done);
+  });
+}
+
+}  // namespace weft::sim

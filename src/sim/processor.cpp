@@ -1,0 +1,251 @@
+#include "sim/processor.h"
+
+#include "dsm/pages.h"
+#include "runtime/ending.h"
+#include "sim/machine.h"
+
+namespace weft::sim {
+
+processor::processor(machine& in, node_id self)
+    : machine_(in),
+      self_(self),
+      tlb_(in.numbers().tlb_entries, in.numbers().memory_pages),
+      cache_(in.numbers().cache_bytes, in.numbers().line_bytes, in.numbers().cache_ways),
+      writes_(in.numbers().write_buffer),
+      merge_(in.numbers().merge_buffer, in.numbers().line_bytes) {}
+
+// --- running ----------------------------------------------------------------------------------------------------------------------
+
+void processor::start(std::function<void()> body) {
+  constexpr std::size_t stack = std::size_t{1} << 20;
+  fiber_ = std::make_unique<fibers::fiber>(
+      [this, run = std::move(body)] {
+        run();
+        absorb();
+      },
+      machine_.main(), stack);
+  machine_.time().at(0, [this] { resume(); });
+}
+
+void processor::resume() {
+  event_queue& time = machine_.time();
+  now_ = std::max(now_, time.now());
+  machine_.run_on(this);
+  machine_.main().switch_to(*fiber_);
+  machine_.run_on(nullptr);
+}
+
+void processor::leave() {
+  fiber_->switch_to(machine_.main());
+}
+
+void processor::take_turn() {
+  event_queue& time = machine_.time();
+  do {
+    absorb();
+    if (time.next() > now_) break;
+    time.at(std::max(now_, time.now()), [this] { resume(); });
+    leave();
+  } while (stolen_ != 0);
+  time.advance(now_);
+}
+
+void processor::stand_still(cost as) {
+  const cycles began = now_;
+  standing_ = true;
+  ++stand_;
+  leave();
+  standing_ = false;
+  now_ = std::max(now_, handler_free_at_);
+  const cycles diffs = std::min(now_ - began, std::exchange(diffs_in_stand_, 0));
+  spent_.add(cost::diff, diffs);
+  spent_.add(as, now_ - began - diffs);
+}
+
+void processor::wake() {
+  if (!standing_ || waking_) return;
+  waking_ = true;
+  machine_.time().at(machine_.time().now(), [this] {
+    waking_ = false;
+    resume();
+  });
+}
+
+// Waits of a second or more end by news or not at all: the machine notices when nobody can go on. So does whoever looks in vain.
+bool processor::wait(condition until, base::nanoseconds limit) {
+  take_turn();
+  const bool limited = limit < base::second;
+  const cycles deadline = limited ? now_ + machine_.cycles_of(limit) : never;
+  while (!until()) {
+    if (now_ >= deadline) {
+      machine_.look_for_deadlock();
+      return false;
+    }
+    if (limited)
+      machine_.time().at(deadline, [this, mine = stand_ + 1] {
+        if (stand_ == mine) wake();
+      });
+    stand_still(machine_.at(self_).waits_count_as());
+  }
+  return true;
+}
+
+// A processor that stands still looks for messages by itself; one that computes is interrupted.
+cycles processor::interrupt(cycles arrives, cycles work, cycles applying_diffs) {
+  handle(arrives, cost::interrupt, work + (standing_ ? 0 : machine_.numbers().interrupt));
+  return handle(arrives, cost::diff, applying_diffs);
+}
+
+cycles processor::handle(cycles arrives, cost c, cycles takes) noexcept {
+  handler_free_at_ = std::max(arrives, handler_free_at_) + takes;
+  steal(c, takes);
+  return handler_free_at_;
+}
+
+void processor::steal(cost c, cycles amount) noexcept {
+  if (standing_) {
+    if (c == cost::diff) diffs_in_stand_ += amount;
+  } else if (!finished()) {
+    stolen_ += amount;
+    spent_.add(c, amount);
+  }
+}
+
+void processor::charge(cost c, cycles amount) {
+  if (machine_.running() == this) return spend(c, amount);
+  handle(machine_.time().now(), c, amount);
+}
+
+cycles processor::handlers_done() const noexcept {
+  return std::max(machine_.time().now(), handler_free_at_);
+}
+
+breakdown processor::spent() const noexcept {
+  breakdown all = spent_;
+  all.total = now_ + stolen_;
+  return all;
+}
+
+// --- references -------------------------------------------------------------------------------------------------------------------
+
+void processor::refer(std::uint64_t offset, std::uint64_t size, bool write) {
+  ++references_;
+  if (now_ > machine_.time().next() + machine_.numbers().slack || stolen_ != 0) take_turn();
+  const std::uint64_t page = offset / dsm::page_bytes;
+  if (page != last_page_) translate(page);
+  while (!pages_->allows(page, write)) {
+    spend(cost::protocol, machine_.numbers().page_fault);
+    if (!pages_->fault(page, write)) runtime::end_with(errc::invalid_argument, "the simulated program has gone astray");
+  }
+  if (write) {
+    written(offset, size);
+  } else if (const std::uint64_t place = frame_ + offset % dsm::page_bytes; !cache_.holds(place)) {
+    read_miss(offset, place);
+  }
+}
+
+// Fibonacci hashing: different pages have different frames, spread over the cache whatever their distance.
+std::uint64_t processor::frame_of(std::uint64_t page) noexcept {
+  constexpr unsigned bits = 20;  // more than the pages of any cache
+  return (page << bits | page * 0x9e3779b97f4a7c15u >> (64 - bits)) * dsm::page_bytes;
+}
+
+void processor::translate(std::uint64_t page) {
+  last_page_ = page;
+  frame_ = frame_of(page);
+  if (tlb_.holds(page)) return;
+  spend(cost::cache_stall, machine_.numbers().tlb_fill);
+  tlb_.fill(page);
+}
+
+void processor::read_miss(std::uint64_t offset, std::uint64_t place) {
+  ++misses_;
+  const auto victim = cache_.fill(place);
+  if (victim) machine_.connections().access(now_, self_, machine_.numbers().line_bytes, resource::from::here);
+  fill(offset);
+}
+
+// Brings a line from where the page's memory is.
+void processor::fill(std::uint64_t offset) {
+  const auto& n = machine_.numbers();
+  const std::uint64_t page = offset / dsm::page_bytes;
+  const node_id where = machine_.interface_of_nodes() && !machine_.interface_of_nodes()->copies_pages ? pages_->memory_of(page) : self_;
+  const bool by_software = where != self_ && !machine_.interface_of_nodes()->hardware_reads;
+  // Cashmere 2.3: a line that software has fetched once is in local memory from then on.
+  if (where == self_ || (by_software && !pages_->first_use_of_line(page, offset % dsm::page_bytes / n.line_bytes))) {
+    const cycles done = machine_.connections().access(now_, self_, n.line_bytes, resource::from::here);
+    spend(cost::cache_stall, done - now_);
+    return;
+  }
+  if (by_software) spend(cost::cache_stall, n.ecc_interrupt);
+  take_turn();
+  bool there = false;
+  machine_.connections().fetch_line(now_, self_, where, [this, &there] {
+    there = true;
+    wake();
+  });
+  while (!there) stand_still(cost::cache_stall);
+}
+
+// Where writes are forwarded the cache is written through, and a line that is not there is not brought in. Without an interface that
+// forwards them it is written back.
+void processor::written(std::uint64_t offset, std::uint64_t size) {
+  const auto& n = machine_.numbers();
+  const interface* i = machine_.interface_of_nodes();
+  pages_->note_write(offset, size);
+  if (!i || !i->hardware_writes) {
+    const std::uint64_t place = frame_ + offset % dsm::page_bytes;
+    if (!cache_.holds(place)) read_miss(offset, place);
+    cache_.soil(place);
+  }
+  if (!i) return;
+  if (!i->hardware_writes) {
+    spend(cost::protocol, n.doubled_write);
+    if (pages_->memory_of(offset / dsm::page_bytes) == self_) return;
+  }
+  if (!i->merges) return forward(offset, size);
+  if (const auto gone = merge_.write(offset, size)) forward(gone->address, gone->bytes());
+}
+
+// A write goes to the page's master copy, and to a copy in local memory if there is one (Cashmere 2.3: or will be, line by line).
+void processor::forward(std::uint64_t offset, std::uint64_t bytes) {
+  const interface& i = *machine_.interface_of_nodes();
+  spend(cost::cache_stall, writes_.room_at(now_) - now_);
+  const node_id home = pages_->memory_of(offset / dsm::page_bytes);
+  if (home == self_ || ((i.copies_pages || !i.hardware_reads) && i.hardware_writes)) {
+    performed_here_at_ = std::max(performed_here_at_, machine_.connections().access(now_, self_, bytes, resource::from::here));
+    if (home == self_) return writes_.add(performed_here_at_);
+  }
+  ++under_way_;
+  writes_.add(machine_.connections().write(now_, self_, home, bytes, [this] {
+    --under_way_;
+    wake();
+  }));
+}
+
+// Cashmere 2.2: a release waits until all writes have been performed.
+void processor::flush() {
+  merge_.drain([this](const merge_buffer::line& l) { forward(l.address, l.bytes()); });
+  if (performed_here_at_ > now_) spend(cost::protocol, performed_here_at_ - now_);
+  take_turn();
+  while (under_way_ != 0) stand_still(cost::protocol);
+}
+
+void processor::compare_with_twin(std::uint64_t page) {
+  const auto& n = machine_.numbers();
+  std::uint64_t missing = dsm::page_bytes / n.line_bytes;  // of the twin
+  for (std::uint64_t place = frame_of(page); place < frame_of(page) + dsm::page_bytes; place += n.line_bytes)
+    if (!cache_.holds(place)) {
+      cache_.fill(place);
+      ++missing;
+    }
+  charge(cost::cache_stall, missing * n.line_fill());
+}
+
+void processor::purge(std::uint64_t page) {
+  cache_.purge(frame_of(page), dsm::page_bytes);
+  tlb_.drop(page);
+  if (page == last_page_) last_page_ = ~std::uint64_t{0};
+}
+
+}  // namespace weft::sim

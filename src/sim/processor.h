@@ -1,0 +1,123 @@
+// A simulated processor: a fiber that runs a node's program, with a clock of its own.
+//
+// Its references to shared memory come to refer(), which charges TLB, cache, buffers, bus and network for them. While its cache serves
+// it, it may run a little ahead of the others (parameters::slack); before anything that others can see it takes its turn, which comes
+// when no event is left that is earlier.
+//
+// Handlers of messages run in events, one at a time on a node. What they cost is stolen from the processor they interrupt; one that
+// stands still works on them itself.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <weft/port.h>
+
+#include "base/clock.h"
+#include "fibers/fiber.h"
+#include "sim/breakdown.h"
+#include "sim/cache.h"
+#include "sim/merge_buffer.h"
+#include "sim/tlb.h"
+#include "sim/write_buffer.h"
+
+namespace weft::sim {
+
+class machine;
+class machine_pages;
+
+class processor {
+ public:
+  processor(machine& in, node_id self);
+
+  node_id self() const noexcept { return self_; }
+  cycles now() const noexcept { return now_; }
+
+  // --- by its own program -----------------------------------------------------------------------------------------------------------
+
+  void compute(cycles c) noexcept { now_ += c; }
+  void refer(std::uint64_t offset, std::uint64_t size, bool write);  // of shared memory
+
+  // --- by the code that runs on it --------------------------------------------------------------------------------------------------
+
+  void spend(cost c, cycles amount) noexcept { now_ += amount, spent_.add(c, amount); }
+
+  // Work that is done for this node, by the processor's own code or in a handler.
+  void charge(cost c, cycles amount);
+
+  void take_turn();
+
+  // Waits until the condition holds, which is asked again after every wake(); false when `limit` has passed. What the time counts as is
+  // known from what the node is doing (base/activity.h).
+  bool wait(condition until, base::nanoseconds limit);
+
+  // Stands still until wake().
+  void stand_still(cost as);
+
+  // Until all of its writes are where they belong.
+  void flush();
+
+  // A page and its twin are gone through, for making the twin or a diff (Cashmere 3: memory stall is counted apart from the instructions).
+  // Lines that the cache lacks come from memory; the twin is never in it.
+  void compare_with_twin(std::uint64_t page);
+
+  // Forgets a page: its mapping and its lines.
+  void purge(std::uint64_t page);
+
+  // --- by events --------------------------------------------------------------------------------------------------------------------
+
+  void wake();
+  bool standing() const noexcept { return standing_; }
+  // A handler runs, and applies diffs: when it is done.
+  cycles interrupt(cycles arrives, cycles work, cycles applying_diffs);
+  cycles handle(cycles arrives, cost c, cycles takes) noexcept;  // a piece of that
+  // All handlers so far are done.
+  cycles handlers_done() const noexcept;
+
+  // --- by the machine ---------------------------------------------------------------------------------------------------------------
+
+  void start(std::function<void()> body);
+  void use(machine_pages& memory) noexcept { pages_ = &memory; }
+  bool finished() const noexcept { return fiber_->finished(); }
+  breakdown spent() const noexcept;
+  std::uint64_t references() const noexcept { return references_; }
+  std::uint64_t misses() const noexcept { return misses_; }
+
+ private:
+  void resume();
+  void leave();
+  void steal(cost c, cycles amount) noexcept;
+  void absorb() noexcept { now_ += std::exchange(stolen_, 0); }
+  static std::uint64_t frame_of(std::uint64_t page) noexcept;
+  void translate(std::uint64_t page);
+  void read_miss(std::uint64_t offset, std::uint64_t place);
+  void fill(std::uint64_t offset);
+  void written(std::uint64_t offset, std::uint64_t size);
+  void forward(std::uint64_t offset, std::uint64_t bytes);
+
+  machine& machine_;
+  const node_id self_;
+  machine_pages* pages_ = nullptr;
+  std::unique_ptr<fibers::fiber> fiber_;
+  cycles now_ = 0;
+  cycles stolen_ = 0;           // by handlers, since it last looked
+  cycles handler_free_at_ = 0;  // its handlers run one at a time
+  cycles diffs_in_stand_ = 0;   // handlers' time for diffs since it stands still
+  bool standing_ = false, waking_ = false;
+  std::uint64_t stand_ = 0;     // which one: an alarm of an earlier one is stale
+
+  tlb tlb_;
+  cache cache_;
+  write_buffer writes_;
+  merge_buffer merge_;
+  // The cache is indexed by physical addresses, and frames are given to pages at random, as by a system that knows no page colours.
+  std::uint64_t last_page_ = ~std::uint64_t{0}, frame_ = 0;  // the address of that page's frame
+  std::uint64_t under_way_ = 0;   // its writes to other nodes that are not there yet
+  cycles performed_here_at_ = 0;  // all writes to its own node are
+  std::uint64_t references_ = 0, misses_ = 0;
+  breakdown spent_;  // without the total
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,57 @@
+// weft::job and weft::space::here of a simulated program, in the place of the runtime's (runtime/job.cpp, runtime/spaces.cpp): a program
+// is linked with this library before weft's own, so the linker finds these and never looks for those. All of them are in this one file,
+// so that it takes either all or none.
+#include <weft/job.h>
+#include <weft/space.h>
+
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "runtime/ending.h"
+#include "sim/program/simulated.h"
+
+namespace weft {
+
+namespace sim {
+machine* simulated = nullptr;
+thread_local bool own_thread = false;
+}
+
+space& space::here() {
+  return *sim::here().space;
+}
+
+void space::adopt(sync_object& o) {
+  auto& n = sim::here();
+  if (n.space->owns(&o)) return n.space->name(o);
+  o.number.store(elsewhere | n.adopted++, std::memory_order_relaxed);  // relaxed: all nodes are in one thread
+}
+
+void runtime::end_with(errc, const std::string& sentence) noexcept {
+  std::fflush(nullptr);
+  std::fprintf(stderr, "weft: %s\n", sentence.c_str());
+  ::_exit(1);
+}
+
+struct job::state {
+  sim::machine::node& node = sim::here();
+};
+
+job::job(int, char**) : job() {}
+job::job() : state_(std::make_unique<state>()) {}
+job::~job() {
+  if (std::uncaught_exceptions() == 0) meet();
+}
+
+node_id job::self() const noexcept { return state_->node.cpu.self(); }
+node_id job::nodes() const noexcept { return state_->node.port.nodes(); }
+std::size_t job::hosts() const noexcept { return nodes(); }
+port& job::port() noexcept { return state_->node.port; }
+std::string job::way() const { return "weft sim"; }
+std::vector<std::vector<std::byte>> job::exchange(bytes mine) {
+  const wait_note noted(*state_->node.space, {.what = wait_kind::meeting, .caller = __builtin_return_address(0)});
+  return sim::simulated->exchange(state_->node, mine);
+}
+
+}  // namespace weft

@@ -1,0 +1,156 @@
+// Production protocols on the simulated machine.
+#include <gtest/gtest.h>
+
+#include "runtime/region.h"
+#include "sim/machine.h"
+
+namespace weft::sim {
+namespace {
+
+machine_options options(const std::string& protocol, node_id processors, const char* by = nullptr) {
+  machine_options o;
+  o.protocol = protocol;
+  o.processors = processors;
+  o.by = by ? find_interface(by) : machine_options::usual_interface(protocol);
+  o.numbers.memory_pages = 4096;
+  return o;
+}
+
+std::uint64_t offset_of(const void* p) {
+  return static_cast<std::uint64_t>(static_cast<const std::byte*>(p) - runtime::region_base);
+}
+
+// Every node adds to every number in its turn, with a barrier between turns; some of them share lines and pages.
+constexpr std::size_t count = 3000;
+cycles add_in_turns(const machine_options& o, breakdown* spent = nullptr) {
+  machine m(o);
+  std::uint64_t wrong = 0;
+  m.run([&](machine::node& n) {
+    auto* numbers = static_cast<std::uint64_t*>(n.space->allocate_together(count * sizeof(std::uint64_t), 4096, {}));
+    n.space->barrier();
+    for (node_id turn = 0; turn < o.processors; ++turn) {
+      for (std::size_t i = turn; i < count; i += turn == n.cpu.self() ? 1 : count) {
+        n.cpu.refer(offset_of(numbers + i), sizeof *numbers, false);
+        wrong += turn == n.cpu.self() && numbers[i] != turn;
+        n.cpu.refer(offset_of(numbers + i), sizeof *numbers, turn == n.cpu.self());
+        if (turn == n.cpu.self()) ++numbers[i];
+      }
+      n.space->barrier();
+    }
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  EXPECT_EQ(wrong, 0u);
+  cycles longest = 0;
+  for (node_id n = 0; n < o.processors; ++n) {
+    longest = std::max(longest, m.at(n).cpu.spent().total);
+    if (spent) *spent = m.at(n).cpu.spent();
+  }
+  return longest;
+}
+
+TEST(machine, the_same_program_takes_the_same_time_every_time) {
+  for (const char* protocol : {"hlrc", "cashmere", "lrc"}) {
+    const cycles once = add_in_turns(options(protocol, 4));
+    EXPECT_GT(once, count);
+    EXPECT_EQ(add_in_turns(options(protocol, 4)), once) << protocol;
+  }
+}
+
+TEST(machine, every_interface_runs_and_the_weakest_is_slower_than_the_best) {
+  for (const interface& i : interfaces) EXPECT_GT(add_in_turns(options("cashmere", 3, i.name)), count) << i.name;
+  EXPECT_GT(add_in_turns(options("cashmere", 3, "NSSN")), add_in_turns(options("cashmere", 3, "NHHM")));
+}
+
+TEST(machine, time_is_divided_without_a_rest) {
+  breakdown messages, mapped, copying;
+  add_in_turns(options("hlrc", 4), &messages);
+  add_in_turns(options("cashmere", 4, "NHHM"), &mapped);
+  add_in_turns(options("cashmere", 4, "CHHM"), &copying);
+  for (const auto& b : {messages, mapped, copying}) {
+    cycles sum = 0;
+    for (const cycles s : b.spent) sum += s;
+    EXPECT_LE(sum, b.total);
+    EXPECT_GT(b.of(cost::synchronisation), 0u);
+    EXPECT_GT(b.of(cost::cache_stall), 0u);
+  }
+  EXPECT_GT(messages.of(cost::diff), 0u);
+  EXPECT_EQ(mapped.of(cost::diff), 0u);
+  EXPECT_GT(copying.of(cost::page_copy), 0u);
+  EXPECT_EQ(mapped.of(cost::page_copy), 0u);
+}
+
+// SHRIMP 4.2: automatic update release consistency.
+TEST(machine, hlrc_needs_no_diffs_where_writes_are_forwarded) {
+  breakdown with_diffs, without;
+  const cycles slow = add_in_turns(options("hlrc", 4), &with_diffs);
+  EXPECT_LT(add_in_turns(options("hlrc", 4, "CHHM"), &without), slow);
+  EXPECT_EQ(without.of(cost::diff), 0u);
+}
+
+TEST(machine, calls_and_interrupts_for_every_message_take_time) {
+  const cycles usual = add_in_turns(options("hlrc", 4));
+  for (const auto number : {&parameters::send_call, &parameters::arrival_interrupt}) {
+    auto slow = options("hlrc", 4);
+    slow.numbers.*number = 1000;
+    EXPECT_GT(add_in_turns(slow), usual);
+  }
+}
+
+TEST(machine, a_slower_network_makes_a_slower_machine) {
+  auto slow = options("cashmere", 4);
+  slow.numbers.latency = 2000;
+  EXPECT_GT(add_in_turns(slow), add_in_turns(options("cashmere", 4)));
+}
+
+TEST(machine, a_deadlock_names_who_waits_for_what) {
+  machine m(options("cashmere", 2));
+  sync_object lock;
+  lock.number.store(space::elsewhere | 1);
+  m.run([&](machine::node& n) {
+    n.space->lock(lock, space::for_ever);
+    n.space->barrier();
+  });
+  ASSERT_TRUE(m.failure());
+  EXPECT_NE(m.failure()->find("in a deadlock"), std::string::npos);
+  EXPECT_NE(m.failure()->find("barrier"), std::string::npos) << *m.failure();
+}
+
+// 15 pages: no power of two, which would be divided in another way.
+TEST(machine, pages_placed_in_blocks_are_where_their_blocks_writers_are) {
+  machine m(options("cashmere", 3));
+  std::uint64_t fetched = 0;
+  m.run([&](machine::node& n) {
+    constexpr std::size_t each = 5 * dsm::page_bytes;
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(3 * each, dsm::page_bytes, placement::block()));
+    for (std::size_t i = 0; i < each; i += dsm::page_bytes) n.cpu.refer(offset_of(bytes + n.cpu.self() * each + i), 8, true);
+    fetched += n.so_far().fetched_pages;
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  EXPECT_EQ(fetched, 0u);
+}
+
+TEST(machine, mutexes_exclude) {
+  for (const char* protocol : {"hlrc", "cashmere", "lrc"}) {
+    machine m(options(protocol, 5));
+    sync_object lock;
+    lock.number.store(space::elsewhere | 1);
+    int inside = 0, most = 0, entered = 0;
+    m.run([&](machine::node& n) {
+      for (int i = 0; i < 20; ++i) {
+        n.space->lock(lock, space::for_ever);
+        most = std::max(most, ++inside);
+        ++entered;
+        n.cpu.compute(500);
+        n.cpu.take_turn();
+        --inside;
+        n.space->unlock(lock);
+      }
+    });
+    EXPECT_EQ(m.failure(), std::nullopt);
+    EXPECT_EQ(most, 1);
+    EXPECT_EQ(entered, 100);
+  }
+}
+
+}  // namespace
+}  // namespace weft::sim
