@@ -27,6 +27,7 @@ constexpr known_protocol table[] = {
     {"cashmere", cashmere},
     {"hlrc", [](const protocol_parts& of) { return hlrc(of, {}); }},
     {"hlrc-au", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-au", .by_put = true}); }},
+    {"aurc", [](const protocol_parts& of) { return hlrc(of, {.name = "aurc", .by_put = true}); }, true},
     {"hlrc-moving", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-moving", .moving = true}); }},
     {"hlrc-update", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-update", .update = true}); }},
 };

@@ -22,6 +22,7 @@ using made_protocol = result<std::unique_ptr<dsm::home_based>>;
 struct known_protocol {
   const char* name;
   made_protocol (*make)(const protocol_parts& of);  // collective; null: shared frames, where there is nothing to make
+  bool takes_reports = false;                       // of the program's stores, where it was built to make them
 };
 
 std::span<const known_protocol> known_protocols();

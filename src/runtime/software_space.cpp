@@ -50,6 +50,8 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   const known_protocol* chosen = find_protocol(options.protocol);
   if (!chosen || !chosen->make)
     return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose " + protocol_names(true)};
+  if (chosen->takes_reports && (options.reports_stores || communication::hooks_are_linked.load()))
+    stores_ = &pages_->take_reports(!options.reports_stores);
   if (auto s = take(protocol_, chosen->make({port_, *pages_, *table_, *homes_, with_all})); !s) return s;
   if (protocol_->carries_notices()) {
     if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, with_all)); !s) return s;
@@ -112,6 +114,7 @@ bool software_space::owns(const void* p) const noexcept {
 
 void software_space::touch(const void* p, std::size_t size, bool for_writing) {
   if (size == 0 || !owns(p)) return;
+  if (for_writing) stored(p, size);
   const auto first = static_cast<std::size_t>(static_cast<const std::byte*>(p) - region_base);
   const auto last = std::min(region_bytes, first + std::min(size, region_bytes)) - 1;
   for (auto page = first / dsm::page_bytes; page <= last / dsm::page_bytes; ++page)

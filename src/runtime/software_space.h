@@ -27,6 +27,7 @@ struct space_options {
   std::string protocol;  // a name of runtime/protocols.h
   engine_source engine = engine_of_kernel(os::page_engine::way::best);
   dsm::page_id pages = region_pages;
+  bool reports_stores = false;  // stored() will be called, also if the program has no hooks
 };
 
 class software_space final : public space, public observed, private os::page_engine::fault_handler {
@@ -63,6 +64,9 @@ class software_space final : public space, public observed, private os::page_eng
   wait_record waits_for(const wait_record& w) override { return note(w); }
   void thread_begins(std::uint32_t number) override { note_begin(number); }
   void thread_ends() override { note_end(); }
+  // The program is about to store there: where it was not built to say so by itself.
+  void stored(const void* p, std::size_t size) { if (stores_) stores_->mark(static_cast<const std::byte*>(p), size); }
+
   const char* protocol() const noexcept override { return protocol_->name(); }
   const char* engine() const noexcept override { return pages_->engine(); }
   dsm::protocol_statistics statistics() const override { return protocol_->statistics(); }
@@ -80,6 +84,7 @@ class software_space final : public space, public observed, private os::page_eng
   port& port_;
   // In the order in which they stand on one another; they go in the reverse order.
   std::unique_ptr<dsm::real_pages> pages_;
+  communication::store_map* stores_ = nullptr;  // the pages'
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;
   std::unique_ptr<dsm::home_based> protocol_;

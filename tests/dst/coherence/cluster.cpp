@@ -64,6 +64,7 @@ void cluster::build(node& n) {
   weft::runtime::space_options how;
   how.protocol = o.protocol;
   how.pages = o.pages;
+  how.reports_stores = true;
   how.engine = [&](std::byte* base, std::size_t size, int file, weft::os::page_engine::fault_handler& handler) {
     auto engine = std::make_unique<sim_engine>(
         sim_engine::options{o.records_writes, o.forgets, o.seed + n.id(), [this] { state_->time.yield(); }}, base, size, file, handler);
@@ -114,7 +115,9 @@ void cluster::node::access(const std::byte* address, std::size_t size, bool writ
   for (std::size_t done = 0; done < size;) {
     const std::size_t within = (offset + done) % weft::dsm::page_bytes;
     const std::size_t now = std::min({size - done, weft::dsm::page_bytes - within, std::size_t{64}});
-    visit(engine_->access((offset + done) / weft::dsm::page_bytes, write) + within, done, now);
+    std::byte* const here = engine_->access((offset + done) / weft::dsm::page_bytes, write) + within;
+    if (write) space_->stored(address + done, now);
+    visit(here, done, now);
     done += now;
     time_->yield();
   }

@@ -24,6 +24,7 @@ struct protocol_under_test {
 inline constexpr protocol_under_test protocols[] = {
     {"hlrc", false},
     {"hlrc-au", false},
+    {"aurc", false},
     {"hlrc-moving", false},
     {"hlrc-update", false},
     {"cashmere", true},
