@@ -19,6 +19,7 @@ enum own_handler : handler_id {
   copy_update_reply,
   home_request,
   home_reply,
+  copy_leave,
 };
 
 }  // namespace weft::dsm

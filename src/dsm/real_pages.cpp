@@ -103,7 +103,7 @@ void real_pages::open_watched(extent e) {
 void real_pages::open_free(extent e) {
   {
     std::scoped_lock lock(sets_lock_);
-    for (page_id p = e.first; p < e.last; ++p) noted_.erase(p);
+    for (page_id p = e.first; p < e.last; ++p) noted_.erase(p), cached_.erase(p);
   }
   engine_->open_free(range_of(e));
 }

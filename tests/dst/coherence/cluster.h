@@ -23,6 +23,7 @@ struct protocol_under_test {
 };
 inline constexpr protocol_under_test protocols[] = {
     {"hlrc", false},
+    {"auto", false},
     {"hlrc-au", false},
     {"aurc", false},
     {"hlrc-moving", false},
