@@ -8,9 +8,11 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(EXPORT weft_targets NAMESPACE weft:: FILE weft_targets.cmake DESTINATION ${package_dir})
-configure_package_config_file(cmake/weftConfig.cmake.in ${CMAKE_BINARY_DIR}/weftConfig.cmake INSTALL_DESTINATION ${package_dir})
+configure_package_config_file(cmake/weftConfig.cmake.in ${CMAKE_BINARY_DIR}/weftConfig.cmake INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/weft_add_program.cmake ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${package_dir})
+install(FILES cmake/weft_add_program.cmake cmake/weft_add_parmacs_program.cmake
+  ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${package_dir})
 
 file(RELATIVE_PATH weft_pc_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)  # found wherever the tree was put
 foreach(name IN ITEMS weft weft-c)

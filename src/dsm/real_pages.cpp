@@ -1,5 +1,6 @@
 #include "dsm/real_pages.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -141,10 +142,11 @@ void real_pages::first_write(page_id p) {
   engine_->note_write(p);
 }
 
-// Asks the engine in as few steps as possible: a step costs as much as looking at some hundred pages. Then those that were written are
-// watched again, before their changes are taken: a write in between is among the changes, a later one is noted anew.
+// Asks the engine in few steps: one costs as much as looking at a hundred pages that are closed, or at twenty that are free, of which
+// each counts as written. Then those that were written are watched again, before their changes are taken: a write in between is among
+// the changes, a later one is noted anew.
 void real_pages::take_written(std::vector<page_id>& into) {
-  constexpr page_id worth_a_step = 256;
+  constexpr page_id worth_a_step = 32;
   std::vector<os::page_range> ranges, found, written;
   {
     std::scoped_lock lock(sets_lock_);
@@ -164,13 +166,11 @@ void real_pages::take_written(std::vector<page_id>& into) {
   {
     std::scoped_lock lock(sets_lock_);
     for (const auto& f : found)
-      for (std::size_t p = f.first; p < f.last; ++p) {
-        if (!noted_.contains(static_cast<page_id>(p))) continue;
-        into.push_back(static_cast<page_id>(p));
-        if (!written.empty() && written.back().last == p)
-          ++written.back().last;
-        else
-          written.push_back({p, p + 1});
+      for (page_id first = noted_.next(static_cast<page_id>(f.first)); first < f.last;) {
+        const page_id last = std::min(noted_.next_absent(first), static_cast<page_id>(f.last));
+        written.push_back({first, last});
+        for (page_id p = first; p < last; ++p) into.push_back(p);
+        first = noted_.next(last);
       }
   }
   for (const auto& w : written) engine_->watch(w);

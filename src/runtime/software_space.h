@@ -70,6 +70,8 @@ class software_space final : public space, public observed, private os::page_eng
   const char* protocol() const noexcept override { return protocol_->name(); }
   const char* engine() const noexcept override { return pages_->engine(); }
   dsm::protocol_statistics statistics() const override { return protocol_->statistics(); }
+  dsm::page_profile* profile() noexcept override { return profile_.get(); }
+  allocation_log* allocations() noexcept override { return &allocations_; }
   std::vector<std::uint64_t> held() override { return locks_->held(); }
 
  private:
@@ -85,6 +87,7 @@ class software_space final : public space, public observed, private os::page_eng
   // In the order in which they stand on one another; they go in the reverse order.
   std::unique_ptr<dsm::real_pages> pages_;
   communication::store_map* stores_ = nullptr;  // the pages'
+  std::unique_ptr<dsm::page_profile> profile_;  // the pages as everything above sees them
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;
   std::unique_ptr<dsm::home_based> protocol_;
@@ -94,6 +97,7 @@ class software_space final : public space, public observed, private os::page_eng
   std::unique_ptr<dsm::heap> heap_;
   std::atomic<std::uint32_t> named_{0};  // objects that this node has made in shared memory
   std::atomic<bool> initialised_{false};
+  allocation_log allocations_;
 };
 
 }  // namespace weft::runtime
