@@ -13,7 +13,7 @@ enum own_handler : handler_id {
   lock_grant,
   barrier_arrival,
   barrier_departure,
-  home_changes = 40,
+  home_changes = 32,  // lower ones are taken by other protocols, 40 and higher by vmmc
   home_changes_reply,
   copy_update,
   copy_update_reply,

@@ -12,7 +12,7 @@
 namespace weft::runtime {
 
 struct space_choice {
-  std::string protocol;  // a name of runtime/protocols.h; "" for the best: direct on one host, hlrc across hosts
+  std::string protocol;  // a name of runtime/protocols.h; "" for the best: direct on one host, auto across hosts
   std::string engine;    // uffd, mprotect; "" for the best
   bool one_host = true;
 };
