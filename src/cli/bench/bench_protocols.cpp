@@ -107,7 +107,9 @@ void add_bench_protocols(CLI::App& bench, int& exit_status) {
   add_options(*protocols, *r);
   protocols->get_option("--repeat")->description("Samples of each measurement; default: 3, with --quick 1");
   add_only(*protocols, *r, protocols_requirements());
-  protocols->add_option("--minutes", r->minutes, "Stop after this long, and report what there is; default: 60")->type_name("COUNT")->check(CLI::Range(1, 1000));
+  protocols->add_option("--minutes", r->minutes, "Stop after this long, and report what there is; default: 60")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1, 1000));
   protocols->callback([=, &exit_status] { exit_status = bench_protocols(*r); });
 }
 
