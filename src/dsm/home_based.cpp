@@ -4,22 +4,6 @@
 
 namespace weft::dsm {
 
-protocol_statistics home_based::statistics() const {
-  auto sum = [&](counter c) { return counters_.sum(static_cast<std::size_t>(c)); };
-  return {.read_faults = sum(counter::read_faults),
-          .write_faults = sum(counter::write_faults),
-          .fetches = sum(counter::fetches),
-          .fetched_pages = sum(counter::fetched_pages),
-          .changed_pages = sum(counter::changed_pages),
-          .changed_bytes = sum(counter::changed_bytes),
-          .changed_runs = sum(counter::changed_runs),
-          .notices_out = sum(counter::notices_out),
-          .notices_in = sum(counter::notices_in),
-          .invalidated = sum(counter::invalidated),
-          .releases = sum(counter::releases),
-          .acquires = sum(counter::acquires)};
-}
-
 // --- faults ----------------------------------------------------------------------------------------------------------------------
 
 status home_based::fault(page_id p, bool write) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/activity.h"
-#include "base/counters.h"
 #include "dsm/homes.h"
 #include "dsm/page_set.h"
 #include "dsm/page_table.h"
@@ -19,19 +18,12 @@
 
 namespace weft::dsm {
 
-// What a protocol has done, for the statistics.
-struct protocol_statistics {
-  std::uint64_t read_faults = 0, write_faults = 0, fetches = 0, fetched_pages = 0;
-  std::uint64_t changed_pages = 0, changed_bytes = 0, changed_runs = 0, notices_out = 0, notices_in = 0, invalidated = 0;
-  std::uint64_t releases = 0, acquires = 0;
-};
-
 class home_based : public protocol {
  public:
   status read_fault(page_id p) final { return fault(p, false); }
   status write_fault(page_id p) final { return fault(p, true); }
   status end_initialisation() final;
-  protocol_statistics statistics() const;
+  protocol_statistics statistics() const final { return counters_.statistics(); }
 
  protected:
   struct parts {
@@ -88,22 +80,8 @@ class home_based : public protocol {
   // Drops this node's copies of the pages, which are in ascending order. Changes that are not published yet go to the homes first.
   status drop(const std::vector<page_id>& list);
 
-  enum class counter : std::size_t {
-    read_faults,
-    write_faults,
-    fetches,
-    fetched_pages,
-    changed_pages,
-    changed_bytes,
-    changed_runs,
-    notices_out,
-    notices_in,
-    invalidated,
-    releases,
-    acquires,
-    all
-  };
-  void count(counter c, std::uint64_t amount = 1) noexcept { counters_.add(static_cast<std::size_t>(c), amount); }
+  using counter = protocol_counters::counter;
+  void count(counter c, std::uint64_t amount = 1) noexcept { counters_.add(c, amount); }
 
   // Counts a piece of the protocol's work, and its time for as long as the result lives.
   [[nodiscard]] base::during working(counter c) noexcept {
@@ -140,7 +118,7 @@ class home_based : public protocol {
   // A row of faults: where the last fetch began, the distance between its pages, where a fault would continue it, and how many pages
   // were fetched. Relaxed: guesses.
   std::atomic<page_id> last_{0}, stride_{1}, expected_{0}, ahead_{1};
-  base::counters<static_cast<std::size_t>(counter::all)> counters_;
+  protocol_counters counters_;
 };
 
 }  // namespace weft::dsm

@@ -13,7 +13,10 @@ enum own_handler : handler_id {
   lock_grant,
   barrier_arrival,
   barrier_departure,
-  home_changes = 32,  // lower ones are taken by other protocols, 40 and higher by vmmc
+  diff_request,
+  diff_reply,
+  collection,
+  home_changes,
   home_changes_reply,
   copy_update,
   copy_update_reply,

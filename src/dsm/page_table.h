@@ -67,8 +67,9 @@ class page_table {
   // For who holds several at a time, in ascending order.
   void take(page_id p) { take(entries_[p]); }
 
-  // Without waiting; for looking ahead.
-  bool try_take(page_id p) { return !entries_[p].held.exchange(1, std::memory_order_acquire); }
+  // Without waiting; for looking ahead. Sequentially consistent: whoever fails may have said before what is to be done for it, and the
+  // holder looks for that after giving.
+  bool try_take(page_id p) { return !entries_[p].held.exchange(1); }
   void give(page_id p) { give(entries_[p]); }
   entry& peek(page_id p) noexcept { return entries_[p]; }
 

@@ -75,7 +75,7 @@ class pages {
   // called from handlers. The runs lie in the page.
   virtual void update(page_id p, std::span<const run> runs) = 0;
 
-  // Copies what a page holds, of a mirrored page without changes that have not been taken. As update() is called.
+  // Copies what a page holds, of a cached or mirrored page without changes that have not been taken. As update() is called.
   virtual void read(page_id p, std::byte* into) = 0;
 
  protected:

@@ -119,7 +119,8 @@ job::job() : state_(std::make_unique<state>()) {
   boot.watch([&fabric](node_id node, const std::string& how) { fabric.mark_failed(node, how); });
   boot.exchange({}, start_limit).or_throw();  // nobody starts before all can be reached
   const auto with_all = [&boot](bytes mine) { return boot.exchange(mine, start_limit).or_throw(); };
-  const runtime::space_choice choice{option(who, "protocol"), option(who, "engine"), who.hosts == 1};
+  const runtime::space_choice choice{option(who, "protocol"), option(who, "engine"), who.hosts == 1,
+                                     base::parse_size(option(who, "protocol-memory")).value_or(0)};
   state_->space = runtime::make_space(fabric, choice, with_all).or_throw();
   if (const auto where = option(who, "stats"); !where.empty() && where != "-") state_->look_closely();
   runtime::use_space(state_->space.memory.get());

@@ -5,9 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include <weft/port.h>
+
 #include "base/activity.h"
-#include "dsm/home_based.h"
 #include "dsm/page_profile.h"
+#include "dsm/protocol_statistics.h"
 #include "runtime/allocation_log.h"
 
 namespace weft::runtime {

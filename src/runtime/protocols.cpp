@@ -4,6 +4,7 @@
 
 #include "protocols/cashmere/cashmere.h"
 #include "protocols/hlrc/hlrc.h"
+#include "protocols/lrc/lrc.h"
 
 namespace weft::runtime {
 namespace {
@@ -11,17 +12,21 @@ namespace {
 using protocols::copy_policy;
 
 template <typename T>
-made_protocol as_home_based(result<std::unique_ptr<T>> made) {
+made_protocol as_protocol(result<std::unique_ptr<T>> made) {
   if (!made) return made.failure();
-  return std::unique_ptr<dsm::home_based>(std::move(*made));
+  return std::unique_ptr<dsm::protocol>(std::move(*made));
 }
 
 made_protocol cashmere(const protocol_parts& of) {
-  return as_home_based(protocols::cashmere::create(of.port, of.pages, of.table, of.homes, of.with_all));
+  return as_protocol(protocols::cashmere::create(of.port, of.pages, of.table, *of.homes, of.with_all));
 }
 
 made_protocol hlrc(const protocol_parts& of, const protocols::hlrc_settings& settings) {
-  return as_home_based(protocols::hlrc::create(of.port, of.pages, of.table, of.homes, settings, of.with_all));
+  return as_protocol(protocols::hlrc::create(of.port, of.pages, of.table, *of.homes, settings, of.with_all));
+}
+
+made_protocol lrc(const protocol_parts& of) {
+  return as_protocol(protocols::lrc::create(of.port, of.pages, of.table, of.memory, of.with_all));
 }
 
 // Where memory of other nodes is at hand, no message is as fast as looking there.
@@ -36,9 +41,10 @@ constexpr known_protocol table[] = {
     {"cashmere", cashmere},
     {"hlrc", [](const protocol_parts& of) { return hlrc(of, {}); }},
     {"hlrc-au", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-au", .by_put = true}); }},
-    {"aurc", [](const protocol_parts& of) { return hlrc(of, {.name = "aurc", .by_put = true}); }, true},
+    {"aurc", [](const protocol_parts& of) { return hlrc(of, {.name = "aurc", .by_put = true}); }, true, true},
     {"hlrc-moving", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-moving", .moving = true}); }},
     {"hlrc-update", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-update", .copies = copy_policy::updated}); }},
+    {"lrc", lrc, false},
 };
 
 }  // namespace

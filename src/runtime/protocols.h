@@ -5,7 +5,9 @@
 #include <span>
 #include <string>
 
-#include "dsm/home_based.h"
+#include "dsm/homes.h"
+#include "dsm/page_table.h"
+#include "dsm/protocol.h"
 
 namespace weft::runtime {
 
@@ -13,15 +15,17 @@ struct protocol_parts {
   weft::port& port;
   dsm::pages& pages;
   dsm::page_table& table;
-  dsm::homes& homes;
+  dsm::homes* homes;    // null: the protocol has none
+  std::size_t memory;  // bytes that it may keep; for lrc
   const dsm::exchange& with_all;
 };
 
-using made_protocol = result<std::unique_ptr<dsm::home_based>>;
+using made_protocol = result<std::unique_ptr<dsm::protocol>>;
 
 struct known_protocol {
   const char* name;
   made_protocol (*make)(const protocol_parts& of);  // collective; null: shared frames, where there is nothing to make
+  bool has_homes = true;                            // without, placements mean nothing
   bool takes_reports = false;                       // of the program's stores, where it was built to make them
 };
 

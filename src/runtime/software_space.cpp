@@ -47,13 +47,14 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   if (auto s = take(pages_, dsm::real_pages::create(region_base, options.pages, engine)); !s) return s;
   profile_ = std::make_unique<dsm::page_profile>(*pages_);
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
-  if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all)); !s) return s;
   const known_protocol* chosen = find_protocol(options.protocol);
   if (!chosen || !chosen->make)
     return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose " + protocol_names(true)};
   if (chosen->takes_reports && (options.reports_stores || communication::hooks_are_linked.load()))
     stores_ = &pages_->take_reports(!options.reports_stores);
-  if (auto s = take(protocol_, chosen->make({port_, *profile_, *table_, *homes_, with_all})); !s) return s;
+  if (chosen->has_homes)
+    if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all)); !s) return s;
+  if (auto s = take(protocol_, chosen->make({port_, *profile_, *table_, homes_.get(), options.protocol_memory, with_all})); !s) return s;
   if (protocol_->carries_notices()) {
     if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, with_all)); !s) return s;
     if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, with_all)); !s) return s;

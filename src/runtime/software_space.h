@@ -8,7 +8,7 @@
 #include <weft/space.h>
 
 #include "dsm/heap.h"
-#include "dsm/home_based.h"
+#include "dsm/protocol.h"
 #include "dsm/real_pages.h"
 #include "runtime/observed.h"
 #include "runtime/region.h"
@@ -23,11 +23,14 @@ using engine_source =
     std::function<result<std::unique_ptr<os::page_engine>>(std::byte* base, std::size_t size, int file, os::page_engine::fault_handler&)>;
 engine_source engine_of_kernel(os::page_engine::way how);
 
+inline constexpr std::size_t default_protocol_memory = std::size_t{64} << 20;
+
 struct space_options {
   std::string protocol;  // a name of runtime/protocols.h
   engine_source engine = engine_of_kernel(os::page_engine::way::best);
   dsm::page_id pages = region_pages;
   bool reports_stores = false;  // stored() will be called, also if the program has no hooks
+  std::size_t protocol_memory = default_protocol_memory;  // lrc: bytes for intervals and diffs
 };
 
 class software_space final : public space, public observed, private os::page_engine::fault_handler {
@@ -90,7 +93,7 @@ class software_space final : public space, public observed, private os::page_eng
   std::unique_ptr<dsm::page_profile> profile_;  // the pages as everything above sees them
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;
-  std::unique_ptr<dsm::home_based> protocol_;
+  std::unique_ptr<dsm::protocol> protocol_;
   std::unique_ptr<sync::locks> locks_;
   std::unique_ptr<sync::words> words_;
   std::unique_ptr<sync::barriers> barriers_;

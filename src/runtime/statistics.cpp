@@ -37,6 +37,7 @@ void write_counts(json& out, const account::numbers& n) {
   out.number("diffs", p.changed_pages).number("diff_bytes", p.changed_bytes).number("diff_runs", p.changed_runs);
   out.number("notices_sent", p.notices_out).number("notices_received", p.notices_in).number("invalidated", p.invalidated);
   out.number("releases", p.releases).number("acquires", p.acquires);
+  out.number("collections", p.collections).number("protocol_memory", p.most_memory);
   out.number("lock_acquires", of(event::lock_acquires)).number("lock_waits", of(event::lock_waits));
   out.number("barriers", n.barriers).number("value_waits", of(event::value_waits));
   out.number("condition_waits", of(event::condition_waits));

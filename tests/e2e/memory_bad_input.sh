@@ -5,7 +5,7 @@ source "$(dirname "$0")/lib.sh"
 # told MISTAKE SENTENCE
 told() {
   local protocol
-  for protocol in direct cashmere hlrc; do
+  for protocol in direct cashmere hlrc lrc; do
     run "$WEFT" run -n 2 --protocol $protocol "$MISTAKE_PROBE" "$1"
     [ "$status" = 70 ] || fail "expected exit status 70 with $protocol from: $1"
     expect_one_sentence "^weft: node [01] \(host .*, pid [0-9]+\): $2"

@@ -266,6 +266,23 @@ void die(weft::job& job, const std::string& when) {
   ::pause();
 }
 
+// A mutex goes from node to node so often, without a barrier, and every holder writes.
+void hand_over(weft::job& job, std::uint64_t times) {
+  auto& m = weft::make<weft::mutex>();
+  auto a = weft::make_array<std::uint64_t>(3);  // writes, hand-overs, who was last
+  std::uint64_t mine = 0, seen = 0;
+  for (bool more = true; more;) {
+    std::scoped_lock lock(m);
+    check(a[0] >= seen, "a count that went back");
+    seen = ++a[0];
+    ++mine;
+    if (a[2] != job.self() + 1) ++a[1];
+    a[2] = job.self() + 1;
+    more = a[1] < times;
+  }
+  check(weft::sum(mine) == a[0], "a count that is not the sum of all writes");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -282,6 +299,7 @@ int main(int argc, char** argv) {
   if (all || what == "reuse") reuse(job), reuse_of_placed_arrays(job);
   if (what == "million") million(job);
   if (what == "spacious") spacious(job);
+  if (what == "handover") hand_over(job, std::stoul(argv[2]));
   if (what == "die") die(job, argv[2]);
   weft::barrier();
   if (job.self() == 0) std::printf("%s: right on %u nodes\n", what.c_str(), job.nodes());

@@ -16,9 +16,10 @@ struct program_run {
   std::string fabric = "shm";
   std::string engine = "";  // empty: weft chooses
   double limit = 300;       // seconds; then it has failed
+  unsigned repeat = 1;      // times in one process
 };
 
-// Seconds of the program's parallel part.
+// Seconds of the program's parallel part, the fastest if it is repeated.
 result<double> run_program(const program_run& r);
 
 // The same, and what all nodes together sent from their start to their end: calls of the port, and bytes in them.

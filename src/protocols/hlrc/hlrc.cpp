@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/bytes.h"
 #include "dsm/own_handlers.h"
 
 namespace weft::protocols {
@@ -198,6 +197,17 @@ void hlrc::write(dsm::notices& into, node_id node, const interval& i) {
   append(std::as_bytes(std::span(i.pages)));
 }
 
+bool hlrc::read(base::reader& in, node_id& node, interval& i) const {
+  node = in.take<node_id>();
+  i.number = in.take<std::uint32_t>();
+  const auto pages = in.take<std::uint32_t>();
+  const bytes list = in.take_bytes(std::size_t{pages} * sizeof(page_id));
+  if (!in.ok() || node >= port_.nodes()) return false;
+  i.pages.resize(pages);
+  std::memcpy(i.pages.data(), list.data(), list.size());
+  return std::all_of(i.pages.begin(), i.pages.end(), [&](page_id p) { return p < pages_.count(); });
+}
+
 void hlrc::knowledge(dsm::notices& into) {
   std::scoped_lock lock(log_lock_);
   const auto all = std::as_bytes(std::span(seen_));
@@ -216,13 +226,23 @@ void hlrc::notices_for(bytes knowledge, dsm::notices& into) {
 
 void hlrc::news(dsm::notices& into) {
   std::scoped_lock lock(log_lock_);
-  for (const auto& i : log_[port_.self()]) write(into, port_.self(), i);
+  for (const auto& i : log_[port_.self()])
+    if (i.number > announced_) write(into, port_.self(), i);
+  announced_ = seen_[port_.self()];
 }
 
-void hlrc::all_know() {
+// What the last barrier told has been acquired by all, because all have come to this one.
+void hlrc::all_told(bytes from_others) {
+  std::vector<std::uint32_t> upto(port_.nodes());
+  base::reader in(from_others);
+  node_id node;
+  for (interval i; in.left() != 0 && read(in, node, i);) upto[node] = std::max(upto[node], i.number);
   std::scoped_lock lock(log_lock_);
-  for (auto& l : log_) l.clear();
-  std::fill(logged_pages_.begin(), logged_pages_.end(), 0);
+  upto[port_.self()] = announced_;
+  for (node_id n = 0; n < port_.nodes(); ++n) {
+    for (auto& l = log_[n]; !l.empty() && l.front().number <= told_[n]; l.pop_front()) logged_pages_[n] -= l.front().pages.size();
+    told_[n] = std::max(told_[n], upto[n]);
+  }
 }
 
 // Without barriers the log would grow for ever. Intervals that are merged make some drop pages that they need not have dropped;
@@ -241,33 +261,41 @@ void hlrc::compact(node_id node) {
 
 // --- acquire ---------------------------------------------------------------------------------------------------------------------
 
+// A node says that it has seen an interval once it has dropped what the interval changed: another thread may ask for a lock meanwhile,
+// and would be told nothing of it.
 status hlrc::acquire(bytes from_releasers) {
   std::scoped_lock gate_lock(gate_);
   const auto timed = working(counter::acquires);
   std::vector<page_id> changed;
-  base::reader in(from_releasers);
-  while (in.left() != 0) {
-    const auto node = in.take<std::uint32_t>(), number = in.take<std::uint32_t>(), pages = in.take<std::uint32_t>();
-    const bytes list = in.take_bytes(std::size_t{pages} * sizeof(page_id));
-    if (!in.ok() || node >= port_.nodes()) return {errc::invalid_argument, "write notices that make no sense"};
+  std::vector<std::pair<node_id, interval>> fresh;
+  std::vector<std::uint32_t> upto;
+  {
     std::scoped_lock lock(log_lock_);
-    if (node == port_.self() || number <= seen_[node]) continue;
-    interval i{number, std::vector<page_id>(pages)};
-    std::memcpy(i.pages.data(), list.data(), list.size());
-    changed.insert(changed.end(), i.pages.begin(), i.pages.end());
-    seen_[node] = number;
-    logged_pages_[node] += pages;
-    log_[node].push_back(std::move(i));
-    compact(node);
+    upto = seen_;  // of others it changes behind the gate only
   }
-  if (changed.empty()) return {};
+  for (base::reader in(from_releasers); in.left() != 0;) {
+    node_id node;
+    interval i;
+    if (!read(in, node, i)) return {errc::invalid_argument, "write notices that make no sense"};
+    if (node == port_.self() || i.number <= upto[node]) continue;
+    changed.insert(changed.end(), i.pages.begin(), i.pages.end());
+    upto[node] = i.number;
+    fresh.push_back({node, std::move(i)});
+  }
+  if (fresh.empty()) return {};
   count(counter::notices_in, changed.size());
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-  if (!changed.empty() && changed.back() >= pages_.count())
-    return {errc::invalid_argument, "write notices of pages that do not exist"};
   if (adapts()) forget_kept(changed);
-  return drop(changed);
+  if (auto dropped = drop(changed); !dropped) return dropped;
+  std::scoped_lock lock(log_lock_);
+  for (auto& [node, i] : fresh) {
+    seen_[node] = i.number;
+    logged_pages_[node] += i.pages.size();
+    log_[node].push_back(std::move(i));
+    compact(node);
+  }
+  return {};
 }
 
 }  // namespace weft::protocols

@@ -3,7 +3,8 @@
 //
 // Who has to drop what is said by write notices, which go with lock grants and barriers. A node's time is divided into intervals,
 // each ended by a release that had something to tell; a vector of interval numbers says what a node has seen, so a grant carries
-// what the acquirer lacks and no more. After a barrier everybody has seen everything, and the notices are forgotten.
+// what the acquirer lacks and no more. What a barrier has told everybody is forgotten at the next one: then nobody is still about to
+// acquire it.
 //
 // Pages are asked for by a message, which the home's communication thread answers: so the home knows who has copies, and notes its
 // own writes to those pages only. Changes come by messages as well.
@@ -18,6 +19,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/bytes.h"
 #include "dsm/home_based.h"
 #include "protocols/hlrc/run_list.h"
 
@@ -50,7 +52,7 @@ class hlrc final : public dsm::home_based {
   void knowledge(dsm::notices& into) override;
   void notices_for(bytes knowledge, dsm::notices& into) override;
   void news(dsm::notices& into) override;
-  void all_know() override;
+  void all_told(bytes from_others) override;
   bool carries_notices() const noexcept override { return true; }
 
  private:
@@ -166,6 +168,7 @@ class hlrc final : public dsm::home_based {
   }
 
   static void write(dsm::notices& into, node_id node, const interval& i);
+  bool read(base::reader& in, node_id& node, interval& i) const;  // false: it makes no sense
   void compact(node_id node);
 
   static constexpr std::uint8_t changes_in_a_row = 2;  // from one node, and it is offered the page
@@ -175,9 +178,11 @@ class hlrc final : public dsm::home_based {
 
   const hlrc_settings settings_;
 
-  os::spin_lock log_lock_;                 // guards the next three
-  std::vector<std::uint32_t> seen_;        // by node: its last interval that this node knows
-  std::vector<std::deque<interval>> log_;  // by node: since the last barrier
+  os::spin_lock log_lock_;                 // guards the next five
+  std::vector<std::uint32_t> seen_;        // by node: its last interval that this node has acquired
+  std::vector<std::uint32_t> told_ = std::vector<std::uint32_t>(port_.nodes());  // by node: its last interval that a barrier has told
+  std::vector<std::deque<interval>> log_;  // by node: since the barrier before the last
+  std::uint32_t announced_ = 0;            // own intervals that a barrier has told of
   std::vector<std::size_t> logged_pages_ = std::vector<std::size_t>(port_.nodes());
 
   page_use& use(dsm::page_id p) const noexcept { return reinterpret_cast<page_use*>(uses_.base())[p]; }
