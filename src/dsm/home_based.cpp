@@ -11,6 +11,9 @@ status home_based::fault(page_id p, bool write) {
   page_table::hold e(table_, p);
   if (e->now != view::closed) {
     pages_.reopen(p);
+  } else if (still_good(p)) {
+    pages_.open_cached({p, p + 1});
+    table_.show(p, view::cached);
   } else {
     const auto home = homes_.find(*e, p);
     if (!home) return home.failure();
@@ -171,7 +174,7 @@ void home_based::start_mirroring(std::vector<page_id>& list, std::vector<written
 void home_based::stop_watching(std::vector<page_id>& list) {
   order(list);
   for_runs(
-      list, [](const page_table::entry& e) { return e.now == view::watched; },
+      list, [](const page_table::entry& e) { return e.now == view::watched || e.now == view::mirrored; },
       [&](extent run) {
         pages_.open_free(run);
         for (page_id p = run.first; p < run.last; ++p) table_.show(p, view::free);

@@ -51,6 +51,9 @@ class home_based : public protocol {
   // This node has no copy of the page any more.
   virtual status leave(node_id home, page_id p) = 0;
 
+  // Whether the frame of a page that is closed is a good copy still, so that it need not be fetched. The caller opens it then.
+  virtual bool still_good(page_id p) { return (void)p, false; }
+
   // Whether what this node changes in a page whose home is here, and of which there are copies, must be known exactly.
   virtual bool mirrors(page_id p) { return (void)p, false; }
 

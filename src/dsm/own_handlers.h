@@ -22,6 +22,7 @@ enum own_handler : handler_id {
   copy_update_reply,
   home_request,
   home_reply,
+  copy_leave,
   end_of_own_handlers
 };
 static_assert(end_of_own_handlers <= 32);

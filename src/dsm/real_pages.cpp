@@ -20,6 +20,7 @@ result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id 
   const std::size_t size = std::size_t{count} * page_bytes;
   std::unique_ptr<real_pages> p(new real_pages);
   p->count_ = count;
+  p->base_ = base;
   auto file = os::create_memory_file("weft shared memory", size);
   if (!file) return file.failure();
   p->file_ = std::move(*file);
@@ -44,6 +45,16 @@ result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id 
   return p;
 }
 
+real_pages::~real_pages() {
+  if (stores_) stores_->leave_table();
+}
+
+communication::store_map& real_pages::take_reports(bool from_hooks) {
+  stores_ = std::make_unique<communication::store_map>(mutable_bytes(base_, std::size_t{count_} * page_bytes));
+  if (from_hooks && !stores_->enter_table()) throw error(errc::too_large, "too many doubled bindings are in use");
+  return *stores_;
+}
+
 // A page gets a place for its twin with its first one, and keeps it. With the twin's lock.
 void real_pages::make_twin(page_id p) {
   std::uint32_t& place = twin_place(p);
@@ -63,7 +74,12 @@ void real_pages::open_cached(extent e) {
 }
 
 void real_pages::note_exactly(extent e) {
-  const bool at_once = engine_->records_writes();
+  if (stores_) {
+    // What was stored while the page was at home here, or in an earlier copy, is no change of this one. A store that faulted is to come.
+    std::vector<run> earlier;
+    for (page_id p = e.first; p < e.last; ++p) stores_->take(p, earlier, false);
+  }
+  const bool at_once = engine_->records_writes() && !stores_;
   for (page_id p = e.first; p < e.last; ++p) {
     std::scoped_lock lock(twin_lock(p));
     if (at_once) make_twin(p);
@@ -88,7 +104,7 @@ void real_pages::open_watched(extent e) {
 void real_pages::open_free(extent e) {
   {
     std::scoped_lock lock(sets_lock_);
-    for (page_id p = e.first; p < e.last; ++p) noted_.erase(p);
+    for (page_id p = e.first; p < e.last; ++p) noted_.erase(p), cached_.erase(p);
   }
   engine_->open_free(range_of(e));
 }
@@ -119,7 +135,7 @@ void real_pages::first_write(page_id p) {
   {
     std::scoped_lock lock(twin_lock(p));
     std::scoped_lock sets(sets_lock_);
-    const bool missing = cached_.contains(p) && !twinned_.contains(p);
+    const bool missing = !stores_ && cached_.contains(p) && !twinned_.contains(p);
     if (missing) make_twin(p);
     if (missing) twinned_.insert(p);
   }
@@ -160,7 +176,16 @@ void real_pages::take_written(std::vector<page_id>& into) {
   for (const auto& w : written) engine_->watch(w);
 }
 
+// The bytes come from the frame: the view may be closed.
+bool real_pages::take_stores(page_id p, changes& into) {
+  std::vector<run> stored;
+  stores_->take(p, stored, true);
+  for (const run& r : stored) into.add_run(r.offset, {system_.base() + r.offset, r.data.size()});
+  return !stored.empty();
+}
+
 bool real_pages::take_changes(page_id p, changes& into) {
+  if (stores_) return take_stores(p, into);
   std::scoped_lock lock(twin_lock(p));
   if (!twinned(p)) return false;  // never written
   return into.add(std::uint64_t{p} * page_bytes, system_.base() + std::size_t{p} * page_bytes, twin(p), page_bytes);

@@ -11,6 +11,7 @@
 #include "os/memory_file.h"
 #include "os/page_engine.h"
 #include "os/spin.h"
+#include "vmmc/store_map.h"
 
 namespace weft::dsm {
 
@@ -21,6 +22,12 @@ class real_pages final : public pages {
  public:
   // The view at `base`.
   static result<std::unique_ptr<real_pages>> create(std::byte* base, page_id count, const engine_maker& make_engine);
+
+  // The program's stores are reported, by the compiler's hooks or to the map itself: there are no twins from now on, and what was
+  // changed in a copy is what was stored. For protocols that mirror no pages. Before any page is open.
+  communication::store_map& take_reports(bool from_hooks);
+
+  ~real_pages() override;
 
   page_id count() const noexcept override { return count_; }
   memory frames() const noexcept override { return {system_.base(), system_.size(), file_.get(), 0}; }
@@ -41,6 +48,7 @@ class real_pages final : public pages {
 
  private:
   real_pages() = default;
+  bool take_stores(page_id p, changes& into);
 
   // Guarded by the page's entry, which the caller holds.
   std::uint32_t& twin_place(page_id p) const noexcept { return reinterpret_cast<std::uint32_t*>(twin_places_.base())[p]; }
@@ -51,12 +59,14 @@ class real_pages final : public pages {
   os::spin_lock& twin_lock(page_id p) noexcept { return twin_locks_[p % twin_locks_.size()]; }
 
   page_id count_ = 0;
+  std::byte* base_ = nullptr;  // of the view
   os::unique_fd file_;
   os::mapping system_;                        // the frames, always readable and writable
   os::mapping twins_;                         // lazily backed, close together whichever pages they are of
   os::mapping twin_places_;                   // by page: where its twin is, from 1 on
   std::atomic<std::uint32_t> twins_used_{0};  // relaxed would do: only the number counts
   std::unique_ptr<os::page_engine> engine_;
+  std::unique_ptr<communication::store_map> stores_;  // null: twins are compared
 
   std::array<os::spin_lock, 64> twin_locks_;  // by page: the twin's contents, and whether it is the open copy's; taken before sets_lock_
   os::spin_lock sets_lock_;                   // guards the sets

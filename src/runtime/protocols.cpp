@@ -9,6 +9,8 @@
 namespace weft::runtime {
 namespace {
 
+using protocols::copy_policy;
+
 template <typename T>
 made_protocol as_protocol(result<std::unique_ptr<T>> made) {
   if (!made) return made.failure();
@@ -27,13 +29,21 @@ made_protocol lrc(const protocol_parts& of) {
   return as_protocol(protocols::lrc::create(of.port, of.pages, of.table, of.memory, of.with_all));
 }
 
+// Where memory of other nodes is at hand, no message is as fast as looking there.
+made_protocol automatic(const protocol_parts& of) {
+  if (of.port.can().mapped) return cashmere(of);
+  return hlrc(of, {.name = "auto", .copies = copy_policy::adaptive, .moving = true});
+}
+
 constexpr known_protocol table[] = {
+    {"auto", automatic},
     {"direct", nullptr},
     {"cashmere", cashmere},
     {"hlrc", [](const protocol_parts& of) { return hlrc(of, {}); }},
     {"hlrc-au", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-au", .by_put = true}); }},
+    {"aurc", [](const protocol_parts& of) { return hlrc(of, {.name = "aurc", .by_put = true}); }, true, true},
     {"hlrc-moving", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-moving", .moving = true}); }},
-    {"hlrc-update", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-update", .update = true}); }},
+    {"hlrc-update", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-update", .copies = copy_policy::updated}); }},
     {"lrc", lrc, false},
 };
 

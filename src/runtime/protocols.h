@@ -26,6 +26,7 @@ struct known_protocol {
   const char* name;
   made_protocol (*make)(const protocol_parts& of);  // collective; null: shared frames, where there is nothing to make
   bool has_homes = true;                            // without, placements mean nothing
+  bool takes_reports = false;                       // of the program's stores, where it was built to make them
 };
 
 std::span<const known_protocol> known_protocols();

@@ -43,16 +43,21 @@ result<std::unique_ptr<software_space>> software_space::create(port& p, const sp
 }
 
 status software_space::build(const space_options& options, const dsm::exchange& with_all) {
-  const auto engine = [&](std::byte* base, std::size_t size, int file) { return options.engine(base, size, file, *this); };
-  if (auto s = options.memory ? take(pages_, options.memory(region_base, options.pages, *this))
-                              : take(pages_, dsm::real_pages::create(region_base, options.pages, engine));
-      !s)
-    return s;
-  profile_ = std::make_unique<dsm::page_profile>(*pages_);
-  if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
   const known_protocol* chosen = find_protocol(options.protocol);
   if (!chosen || !chosen->make)
     return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose " + protocol_names(true)};
+  if (options.memory) {
+    if (auto s = take(pages_, options.memory(region_base, options.pages, *this)); !s) return s;
+  } else {
+    const auto engine = [&](std::byte* base, std::size_t size, int file) { return options.engine(base, size, file, *this); };
+    auto real = dsm::real_pages::create(region_base, options.pages, engine);
+    if (!real) return real.failure();
+    if (chosen->takes_reports && (options.reports_stores || communication::hooks_are_linked.load()))
+      stores_ = &(*real)->take_reports(!options.reports_stores);
+    pages_ = std::move(*real);
+  }
+  profile_ = std::make_unique<dsm::page_profile>(*pages_);
+  if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
   if (chosen->has_homes)
     if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all)); !s) return s;
   if (auto s = take(protocol_, chosen->make({port_, *profile_, *table_, homes_.get(), options.protocol_memory, with_all})); !s) return s;
@@ -122,6 +127,7 @@ bool software_space::owns(const void* p) const noexcept {
 
 void software_space::touch(const void* p, std::size_t size, bool for_writing) {
   if (size == 0 || !owns(p)) return;
+  if (for_writing) stored(p, size);
   const auto first = static_cast<std::size_t>(static_cast<const std::byte*>(p) - region_base);
   const auto last = std::min(region_bytes, first + std::min(size, region_bytes)) - 1;
   for (auto page = first / dsm::page_bytes; page <= last / dsm::page_bytes; ++page)

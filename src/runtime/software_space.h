@@ -35,6 +35,7 @@ struct space_options {
   pages_source memory = nullptr;  // null: real pages on the engine
   dsm::page_id pages = region_pages;
   node_id barrier_fan_in = 4;     // of barriers that carry notices
+  bool reports_stores = false;  // stored() will be called, also if the program has no hooks
   std::size_t protocol_memory = default_protocol_memory;  // lrc: bytes for intervals and diffs
 };
 
@@ -72,6 +73,9 @@ class software_space final : public space, public observed, private os::page_eng
   wait_record waits_for(const wait_record& w) override { return note(w); }
   void thread_begins(std::uint32_t number) override { note_begin(number); }
   void thread_ends() override { note_end(); }
+  // The program is about to store there: where it was not built to say so by itself.
+  void stored(const void* p, std::size_t size) { if (stores_) stores_->mark(static_cast<const std::byte*>(p), size); }
+
   const char* protocol() const noexcept override { return protocol_->name(); }
   const char* engine() const noexcept override { return pages_->engine(); }
   dsm::protocol_statistics statistics() const override { return protocol_->statistics(); }
@@ -91,6 +95,7 @@ class software_space final : public space, public observed, private os::page_eng
   port& port_;
   // In the order in which they stand on one another; they go in the reverse order.
   std::unique_ptr<dsm::pages> pages_;
+  communication::store_map* stores_ = nullptr;  // of real pages that take reports
   std::unique_ptr<dsm::page_profile> profile_;  // the pages as everything above sees them
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;

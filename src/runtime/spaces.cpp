@@ -49,7 +49,7 @@ result<made_space> seen(result<std::unique_ptr<Space>> made) {
 }  // namespace
 
 result<made_space> make_space(port& p, const space_choice& choice, const dsm::exchange& with_all) {
-  const std::string protocol = !choice.protocol.empty() ? choice.protocol : choice.one_host ? "direct" : "hlrc";
+  const std::string protocol = !choice.protocol.empty() ? choice.protocol : choice.one_host ? "direct" : "auto";
   if (protocol == "direct") return seen(direct_space::create(p, with_all));
   space_options options{protocol};
   if (choice.protocol_memory != 0) options.protocol_memory = choice.protocol_memory;

@@ -69,8 +69,10 @@ void report_store(const void* where, std::size_t size) noexcept {
 store_map::store_map(mutable_bytes bound)
     : bound_(bound),
       pages_((bound.size() + page - 1) / page),
-      bytes_(std::make_unique<std::atomic<std::uint64_t>[]>(pages_ * words_a_page)),
-      touched_(std::make_unique<std::atomic<std::uint64_t>[]>((pages_ + 63) / 64)) {}
+      byte_bits_(os::reserve(pages_ * words_a_page * sizeof(std::uint64_t)).or_throw()),
+      page_bits_(os::reserve((pages_ + 63) / 64 * sizeof(std::uint64_t)).or_throw()),
+      bytes_(words_of(byte_bits_)),
+      touched_(words_of(page_bits_)) {}
 
 bool store_map::enter_table() {
   for (auto& slot : table) {
@@ -122,10 +124,25 @@ void store_map::take(std::vector<run>& runs, bool own_thread) {
   for (std::size_t t = 0; t < (pages_ + 63) / 64; ++t)
     for (std::uint64_t bits = touched_[t].exchange(0); bits != 0; bits &= bits - 1)
       take_page(t * 64 + static_cast<std::size_t>(std::countr_zero(bits)), runs);
+  mark_pending(bound_.data(), bound_.data() + bound_.size(), own_thread);
+}
+
+void store_map::take(std::size_t page_number, std::vector<run>& runs, bool own_thread) {
+  touched_[page_number / 64].fetch_and(~(std::uint64_t{1} << page_number % 64));
+  take_page(page_number, runs);
+  const std::byte* first = bound_.data() + page_number * page;
+  mark_pending(first, first + page, own_thread);
+}
+
+// Stores into [first, last) that have been reported and may not have been made.
+void store_map::mark_pending(const std::byte* first, const std::byte* last, bool own_thread) {
   const last_store* self = own_thread ? &mine() : nullptr;
   std::scoped_lock lock(reporters.lock);
-  for (const last_store* last : reporters.all)
-    if (const auto* at = last->at.load(); last != self && at && covers(at)) mark(at, last->size.load(std::memory_order_relaxed));
+  for (const last_store* each : reporters.all) {
+    const auto* at = each->at.load();
+    const std::size_t size = each->size.load(std::memory_order_relaxed);
+    if (each != self && at && covers(at) && at < last && at + size > first) mark(at, size);
+  }
 }
 
 }  // namespace weft::communication

@@ -16,12 +16,15 @@
 
 #include <weft/port.h>
 
+#include "os/memory_file.h"
+
 namespace weft::communication {
 
 class store_map {
  public:
   static constexpr std::size_t most = 64;  // in a process at a time
 
+  // Throws weft::error when there are no addresses left for the bits.
   explicit store_map(mutable_bytes bound);
 
   // Makes it known to the hooks, or not any more. Nobody stores into the memory while it ceases to be.
@@ -32,6 +35,9 @@ class store_map {
   // store has been made.
   void take(std::vector<run>& runs, bool own_thread);
 
+  // The same for one page.
+  void take(std::size_t page, std::vector<run>& runs, bool own_thread);
+
   // For the hooks.
   bool covers(const std::byte* at) const noexcept { return at >= bound_.data() && at < bound_.data() + bound_.size(); }
   void mark(const std::byte* at, std::size_t size) noexcept;
@@ -39,11 +45,14 @@ class store_map {
  private:
   static constexpr std::size_t page = 4096, bytes_a_word = 64, words_a_page = page / bytes_a_word;
   void take_page(std::size_t which, std::vector<run>& runs);
+  void mark_pending(const std::byte* first, const std::byte* last, bool own_thread);
+  static std::atomic<std::uint64_t>* words_of(const os::mapping& m) noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(m.base()); }
 
   const mutable_bytes bound_;
   const std::size_t pages_;
-  std::unique_ptr<std::atomic<std::uint64_t>[]> bytes_;  // a bit for each byte
-  std::unique_ptr<std::atomic<std::uint64_t>[]> touched_;  // a bit for each page
+  const os::mapping byte_bits_, page_bits_;      // zeroed, lazily backed
+  std::atomic<std::uint64_t>* const bytes_;      // a bit for each byte
+  std::atomic<std::uint64_t>* const touched_;    // a bit for each page
 };
 
 // What the hooks call, before a store. Returns at once when the address is in no doubled memory.

@@ -136,6 +136,7 @@ void add_bench(CLI::App& weft, int& exit_status) {
   add_bench_vmmc(*bench, exit_status);
   add_bench_memory(*bench, exit_status);
   add_bench_apps(*bench, exit_status);
+  add_bench_protocols(*bench, exit_status);
 }
 
 }  // namespace weft::cli

@@ -17,6 +17,7 @@ namespace weft::cli {
 void add_bench_vmmc(CLI::App& bench, int& exit_status);
 void add_bench_memory(CLI::App& bench, int& exit_status);
 void add_bench_apps(CLI::App& bench, int& exit_status);
+void add_bench_protocols(CLI::App& bench, int& exit_status);
 
 namespace bench {
 

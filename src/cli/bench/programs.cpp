@@ -1,7 +1,12 @@
 #include "cli/bench/programs.h"
 
+#include <unistd.h>
+
 #include <filesystem>
+#include <fstream>
 #include <optional>
+
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "cli/bench/cores.h"
@@ -13,13 +18,14 @@ namespace {
 std::filesystem::path self() { return std::filesystem::read_symlink("/proc/self/exe"); }
 std::string beside_self(const std::string& name) { return (self().parent_path() / name).string(); }
 
-std::vector<std::string> command_of(const program_run& r) {
+std::vector<std::string> command_of(const program_run& r, const std::string& statistics) {
   std::vector<std::string> words;
   if (r.protocol.empty()) {
     words = {beside_self(r.name + "_threads"), "--threads", std::to_string(r.workers)};
   } else {
     words = {self().string(), "run", "-n", std::to_string(r.workers), "--protocol", r.protocol, "--fabric", r.fabric};
     if (!r.engine.empty()) words.insert(words.end(), {"--engine", r.engine});
+    if (!statistics.empty()) words.push_back("--stats=" + statistics);
     words.push_back(beside_self(r.name));
   }
   words.insert(words.end(), r.arguments.begin(), r.arguments.end());
@@ -29,29 +35,59 @@ std::vector<std::string> command_of(const program_run& r) {
   return words;
 }
 
-}  // namespace
+// A file that goes with the process that uses it.
+class temporary_file {
+ public:
+  temporary_file() : path_(base::format("%s/weft-bench-%d.json", std::filesystem::temp_directory_path().c_str(), ::getpid())) {}
+  ~temporary_file() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
 
-result<double> run_program(const program_run& r) {
-  constexpr double limit = 300;  // seconds
+ private:
+  const std::string path_;
+};
+
+result<double> run(const program_run& r, const std::string& statistics) {
   const std::string seconds = "seconds=";
-  auto run = subprocess::start(command_of(r), subprocess::errors::shown);
-  if (!run) return run.failure();
+  auto started = subprocess::start(command_of(r, statistics), subprocess::errors::shown);
+  if (!started) return started.failure();
   std::optional<double> took;
-  const int ended = run->read(
+  const int ended = started->read(
       [&](const std::string& line) {
         if (line.starts_with(seconds)) took = std::atof(line.c_str() + seconds.size());
       },
-      limit);
+      r.limit);
   const auto which = r.name + (r.protocol.empty() ? " with threads" : " on " + r.protocol + " over " + r.fabric);
   if (ended != 0) return {errc::system, which + " " + describe_end(ended)};
   if (!took) return {errc::system, which + " did not say how long it took"};
   return *took;
 }
 
-std::string programs_missing(const std::vector<std::string>& names) {
+}  // namespace
+
+result<double> run_program(const program_run& r) { return run(r, ""); }
+
+result<counted_run> run_counted(const program_run& r) {
+  const temporary_file statistics;
+  const auto seconds = run(r, statistics.path());
+  if (!seconds) return seconds.failure();
+  const auto all = nlohmann::json::parse(std::ifstream(statistics.path()), nullptr, false);
+  if (all.is_discarded()) return {errc::system, r.name + " wrote no statistics"};
+  counted_run counted{*seconds, 0, 0};
+  for (const auto& node : all["per_node"]) {
+    const auto& port = node["port"];
+    for (const char* calls : {"puts", "gets", "atomics", "enqueues", "sends", "fences"}) counted.messages += port.value(calls, 0.0);
+    for (const char* payload : {"put_bytes", "get_bytes", "send_bytes"}) counted.bytes += port.value(payload, 0.0);
+  }
+  return counted;
+}
+
+std::string programs_missing(const std::vector<std::string>& names, bool with_threads) {
   for (const auto& name : names)
     for (const auto& each : {name, name + "_threads"})
-      if (!installed(beside_self(each)))
+      if ((with_threads || each == name) && !installed(beside_self(each)))
         return "there is no program " + beside_self(each) + "; build the programs of apps/ (cmake --build build)";
   return "";
 }

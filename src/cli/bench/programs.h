@@ -15,13 +15,20 @@ struct program_run {
   std::string protocol;   // empty: the threaded program
   std::string fabric = "shm";
   std::string engine = "";  // empty: weft chooses
+  double limit = 300;       // seconds; then it has failed
   unsigned repeat = 1;      // times in one process
 };
 
 // Seconds of the program's parallel part, the fastest if it is repeated.
 result<double> run_program(const program_run& r);
 
-// What to do so that these programs can be run; empty if they can.
-std::string programs_missing(const std::vector<std::string>& names);
+// The same, and what all nodes together sent from their start to their end: calls of the port, and bytes in them.
+struct counted_run {
+  double seconds, messages, bytes;
+};
+result<counted_run> run_counted(const program_run& r);
+
+// What to do so that these programs can be run, as nodes and maybe with threads alone; empty if they can.
+std::string programs_missing(const std::vector<std::string>& names, bool with_threads = true);
 
 }  // namespace weft::cli::bench

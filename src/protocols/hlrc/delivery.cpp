@@ -85,11 +85,11 @@ void hlrc::serve_changes(const message& m) {
 void hlrc::take_at_home(node_id writer, std::vector<run>& runs, base::writer& reply) {
   std::vector<moved_page> moved;
   std::vector<page_id> offered;
-  if (settings_.moving) {
+  if (settings_.moving || adapts()) {
     std::scoped_lock lock(copies_lock_);
     run_list::for_pages(runs, [&](page_id p, std::span<const run>) {
       if (node_id to = 0; !at_home(p, to)) moved.push_back({p, to});
-      else if (offer(p, writer)) offered.push_back(p);
+      else if (note_change(p, writer)) offered.push_back(p);
     });
     std::erase_if(runs, [&](const run& r) {
       return std::any_of(moved.begin(), moved.end(), [&](const moved_page& m) { return m.page == r.offset / dsm::page_bytes; });
@@ -123,7 +123,7 @@ void hlrc::take_changes_reply(const message& m) {
 // whose holders get nothing, and so have to be told by notices, are appended to `untold`.
 std::uint32_t hlrc::forward(node_id writer, word token, std::span<const run> runs, std::vector<page_id>& untold) {
   std::uint32_t sent = 0;
-  std::vector<run_list> to(settings_.update ? port_.nodes() : 0);
+  std::vector<run_list> to(knows_holders() ? port_.nodes() : 0);
   const auto flush = [&](node_id holder) {
     const word words[] = {token, writer};
     port_.send(holder, lane::reply, dsm::copy_update, words, to[holder].payload()).ignore();  // who is gone breaks the job
@@ -132,10 +132,12 @@ std::uint32_t hlrc::forward(node_id writer, word token, std::span<const run> run
   };
   std::vector<word> who(holder_words(port_.nodes()));
   run_list::for_pages(runs, [&](page_id p, std::span<const run> of_page) {
-    if (!settings_.update) return untold.push_back(p);
+    if (!knows_holders()) return untold.push_back(p);
     {
       std::scoped_lock lock(copies_lock_);
+      if (!updates(p)) return untold.push_back(p);
       std::copy_n(holders(p).begin(), who.size(), who.begin());
+      if (adapts() && std::all_of(who.begin(), who.end(), [](word w) { return w == 0; })) abandoned_.push_back(p);
     }
     for (node_id n = 0; n < port_.nodes(); ++n) {
       if (n == writer || !(who[n / 64] >> n % 64 & 1)) continue;
@@ -161,6 +163,7 @@ void hlrc::take_update(const message& m) {
     for (question* q : questions_)
       for (const run& r : runs)
         if (q->home != m.source && q->of.contains(static_cast<page_id>(r.offset / dsm::page_bytes))) q->outdated = true;
+    if (adapts()) run_list::for_pages(runs, [&](page_id p, std::span<const run>) { note_update(p, m.source); });
   }
   port_.send(static_cast<node_id>(m.words[1]), lane::reply, dsm::copy_update_reply, m.words.first(1)).ignore();
 }

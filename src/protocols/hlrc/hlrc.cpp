@@ -19,8 +19,10 @@ result<std::unique_ptr<hlrc>> hlrc::create(port& p, dsm::pages& memory, dsm::pag
   if (!holders) return holders.failure();
   auto records = os::reserve(memory.count() * sizeof(page_record));
   if (!records) return records.failure();
-  std::unique_ptr<hlrc> h(
-      new hlrc({p, memory, table, homes}, settings, std::move(*copied), std::move(*holders), std::move(*records)));
+  auto uses = os::reserve(memory.count() * sizeof(page_use));
+  if (!uses) return uses.failure();
+  std::unique_ptr<hlrc> h(new hlrc({p, memory, table, homes}, settings,
+                                   {std::move(*copied), std::move(*holders), std::move(*records), std::move(*uses)}));
   const auto on = [&](handler_id id, void (hlrc::*serve)(const message&)) {
     p.on(id, [self = h.get(), serve](const message& m) { (self->*serve)(m); });
   };
@@ -32,6 +34,7 @@ result<std::unique_ptr<hlrc>> hlrc::create(port& p, dsm::pages& memory, dsm::pag
   on(dsm::copy_update_reply, &hlrc::take_update_reply);
   on(dsm::home_request, &hlrc::serve_home);
   on(dsm::home_reply, &hlrc::take_home);
+  on(dsm::copy_leave, &hlrc::serve_leave);
   with_all({});  // nobody asks before all can answer
   return h;
 }
@@ -40,6 +43,10 @@ result<std::unique_ptr<hlrc>> hlrc::create(port& p, dsm::pages& memory, dsm::pag
 
 // A node that is not home any more, to some of them, says so, and where to ask; for that page, not for those that follow.
 status hlrc::fetch(node_id home_of_all, extent e) {
+  if (adapts()) {
+    std::scoped_lock lock(copies_lock_);
+    for (page_id p = e.first; p < e.last; ++p) use(p).kept = false;
+  }
   for (node_id home = home_of_all; e.first < e.last;) {
     auto q = std::make_unique<question>();
     q->home = home;
@@ -56,7 +63,7 @@ status hlrc::fetch(node_id home_of_all, extent e) {
 }
 
 status hlrc::ask(question& q) {
-  if (settings_.moving && settings_.update) {
+  if (settings_.moving && knows_holders()) {
     std::scoped_lock lock(copies_lock_);
     questions_.push_back(&q);
   }
@@ -80,7 +87,8 @@ void hlrc::serve_page(const message& m) {
     for (page_id p = e.first; settings_.moving && p < e.last; ++p)
       if (!at_home(p, elsewhere)) e.last = p;
     for (page_id p = e.first; p < e.last; ++p) {
-      if (settings_.update) holders(p)[m.source / 64] |= word{1} << m.source % 64;
+      if (knows_holders()) holders(p)[m.source / 64] |= word{1} << m.source % 64;
+      if (adapts()) note_reader(p, m.source);
       if (copied_.contains(p)) continue;
       copied_.insert(p);
       newly_copied_.push_back(p);
@@ -89,7 +97,7 @@ void hlrc::serve_page(const message& m) {
   mutable_bytes contents = pages_.frames().span().subspan(std::size_t{e.first} * page_bytes, std::size_t{e.count()} * page_bytes);
   // A copy that will be kept up to date must not hold what the home has not released: if it is changed back, that is no change.
   base::byte_buffer released;
-  if (settings_.update) {
+  if (knows_holders()) {
     released.resize(contents.size());
     for (page_id p = e.first; p < e.last; ++p) pages_.read(p, released.data() + std::size_t{p - e.first} * page_bytes);
     contents = released;
@@ -118,17 +126,25 @@ status hlrc::release() {
   std::scoped_lock lock(gate_);
   const auto timed = working(counter::releases);
   std::vector<written_page> written;
+  if (adapts())
+    if (auto questioned = question_copies(); !questioned) return questioned;
   watch_copied(written);
   if (auto published = publish(written); !published) return published;
+  if (settings_.moving || adapts()) {
+    std::scoped_lock guard(copies_lock_);
+    for (const auto& [p, home] : written)
+      if (home == port_.self()) note_change(p, home);
+  }
   if (settings_.moving)
     if (auto moved = move_homes(written); !moved) return moved;
+  if (adapts()) free_abandoned();
   if (written.empty()) return {};
 
   interval i;
   for (const auto& [p, home] : written) i.pages.push_back(p);
   std::sort(i.pages.begin(), i.pages.end());
   i.pages.erase(std::unique(i.pages.begin(), i.pages.end()), i.pages.end());
-  if (!settings_.update) end_watches(written);
+  end_watches(written);
   count(counter::notices_out, i.pages.size());
   std::scoped_lock guard(log_lock_);
   i.number = ++seen_[port_.self()];
@@ -145,7 +161,15 @@ void hlrc::watch_copied(std::vector<written_page>& written) {
     std::scoped_lock guard(copies_lock_);
     copied.swap(newly_copied_);
   }
-  settings_.update ? start_mirroring(copied, written) : start_watching(copied, written);
+  std::vector<page_id> exactly;
+  std::erase_if(copied, [&](page_id p) { return mirrors(p) && (exactly.push_back(p), true); });
+  start_mirroring(exactly, written);
+  start_watching(copied, written);
+}
+
+bool hlrc::mirrors(page_id p) {
+  std::scoped_lock lock(copies_lock_);
+  return updates(p);
 }
 
 // Everybody who has a copy will drop it because of this notice, so until the next copy there is nothing to note.
@@ -154,7 +178,7 @@ void hlrc::end_watches(const std::vector<written_page>& written) {
   {
     std::scoped_lock guard(copies_lock_);
     for (const auto& [p, home] : written) {
-      if (home != port_.self()) continue;
+      if (home != port_.self() || updates(p)) continue;
       copied_.erase(p);
       alone.push_back(p);
     }
@@ -262,6 +286,7 @@ status hlrc::acquire(bytes from_releasers) {
   count(counter::notices_in, changed.size());
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  if (adapts()) forget_kept(changed);
   if (auto dropped = drop(changed); !dropped) return dropped;
   std::scoped_lock lock(log_lock_);
   for (auto& [node, i] : fresh) {

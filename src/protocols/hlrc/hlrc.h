@@ -25,12 +25,19 @@
 
 namespace weft::protocols {
 
+// What becomes of copies of a page that has changed.
+enum class copy_policy : std::uint8_t {
+  dropped,  // because of notices
+  updated,
+  adaptive,  // page by page one or the other: what has paid so far
+};
+
 // What the variants differ in.
 struct hlrc_settings {
   const char* name = "hlrc";
-  bool update = false;  // copies are kept up to date; otherwise they are dropped
+  copy_policy copies = copy_policy::dropped;
   bool moving = false;  // a page whose changes come from one node only gets that node for its home
-  bool by_put = false;  // changes are put into the homes' frames, not sent to handlers there; not with the above
+  bool by_put = false;  // changes are put into the homes' frames, not sent to handlers there; only where copies are dropped and homes stay
 };
 
 class hlrc final : public dsm::home_based {
@@ -67,7 +74,21 @@ class hlrc final : public dsm::home_based {
   struct page_record {
     std::uint32_t gone_to_plus_1;  // who is home now; 0: this node, if it was
     std::uint16_t writer_plus_1;   // whose changes came last, this node's own included
-    std::uint16_t in_a_row;        // how many times
+    std::uint16_t reader_plus_1;   // who has fetched it since; 0: nobody, `several`: more than one node
+    std::uint8_t in_a_row;         // how many changes came from that writer
+    std::uint8_t read_in_a_row;    // how many changes somebody else has read before the next one
+    bool update;                   // adaptive: copies are updated
+  };
+  static constexpr std::uint16_t several = UINT16_MAX;
+  // What a node knows of its copy of a page whose copies are updated, adaptively.
+  struct page_use {
+    std::uint8_t updates;   // since it was last known to be used
+    std::uint8_t patience;  // how many may come before it is looked whether it is used; 0: the least
+    bool kept;              // closed, but good: for finding out whether it is used
+  };
+  struct doubtful_page {
+    dsm::page_id page;
+    node_id home;
   };
   struct moved_page {
     dsm::page_id page;
@@ -89,14 +110,19 @@ class hlrc final : public dsm::home_based {
     }
   };
 
-  hlrc(const parts& of, const hlrc_settings& settings, dsm::page_set copied, os::mapping holders, os::mapping records)
-      : home_based(of), settings_(settings), seen_(port_.nodes()), log_(port_.nodes()), copied_(std::move(copied)),
-        holders_(std::move(holders)), records_(std::move(records)) {}
+  struct tables {
+    dsm::page_set copied;
+    os::mapping holders, records, uses;
+  };
+  hlrc(const parts& of, const hlrc_settings& settings, tables t)
+      : home_based(of), settings_(settings), seen_(port_.nodes()), log_(port_.nodes()), copied_(std::move(t.copied)),
+        holders_(std::move(t.holders)), records_(std::move(t.records)), uses_(std::move(t.uses)) {}
 
   status fetch(node_id home_of_all, dsm::extent e) override;
   bool shared_by_others(dsm::page_id p) override;
   status leave(node_id, dsm::page_id) override { return {}; }  // the notice that made us leave says it
-  bool mirrors(dsm::page_id) override { return settings_.update; }
+  bool mirrors(dsm::page_id p) override;
+  bool still_good(dsm::page_id p) override;
   status deliver(std::span<const dsm::changes> by_home, std::vector<written_page>& changed) override;
 
   status ask(question& q);
@@ -113,7 +139,19 @@ class hlrc final : public dsm::home_based {
   void take_update_reply(const message& m);
   void take_at_home(node_id writer, std::vector<run>& runs, base::writer& reply);
   bool at_home(dsm::page_id p, node_id& elsewhere) const;
-  bool offer(dsm::page_id p, node_id writer);
+  bool note_change(dsm::page_id p, node_id writer);
+  void note_reader(dsm::page_id p, node_id reader);
+  bool updates(dsm::page_id p) const {
+    return settings_.copies == copy_policy::updated || (adapts() && record(p).update);
+  }
+  bool knows_holders() const noexcept { return settings_.copies != copy_policy::dropped; }
+  bool adapts() const noexcept { return settings_.copies == copy_policy::adaptive; }
+  void note_update(dsm::page_id p, node_id home);
+  void forget_kept(std::span<const dsm::page_id> list);
+  status question_copies();
+  status leave_copy(const doubtful_page& d);
+  void serve_leave(const message& m);
+  void free_abandoned();
   status move_homes(std::vector<written_page>& written);
   void close_wanted(std::vector<written_page>& written);
   status become_home(dsm::page_id p);
@@ -133,7 +171,9 @@ class hlrc final : public dsm::home_based {
   bool read(base::reader& in, node_id& node, interval& i) const;  // false: it makes no sense
   void compact(node_id node);
 
-  static constexpr std::uint16_t changes_in_a_row = 2;  // from one node, and it is offered the page
+  static constexpr std::uint8_t changes_in_a_row = 2;  // from one node, and it is offered the page
+  static constexpr std::uint8_t reads_in_a_row = 2;    // changes that others have read, and copies are updated
+  static constexpr std::uint8_t least_patience = 2, most_patience = 128;
   static constexpr std::size_t most_pages_logged = std::size_t{1} << 20;  // of one node; beyond, its intervals are merged
 
   const hlrc_settings settings_;
@@ -145,13 +185,16 @@ class hlrc final : public dsm::home_based {
   std::uint32_t announced_ = 0;            // own intervals that a barrier has told of
   std::vector<std::size_t> logged_pages_ = std::vector<std::size_t>(port_.nodes());
 
+  page_use& use(dsm::page_id p) const noexcept { return reinterpret_cast<page_use*>(uses_.base())[p]; }
   page_record& record(dsm::page_id p) const noexcept { return reinterpret_cast<page_record*>(records_.base())[p]; }
 
   os::spin_lock copies_lock_;               // guards everything that follows, except offered_
   dsm::page_set copied_;                    // pages whose home is here, and that others may have copies of
   std::vector<dsm::page_id> newly_copied_;  // of them, those that the last release did not know of
-  os::mapping holders_;                     // in update mode
-  os::mapping records_;
+  os::mapping holders_;                     // unless copies are dropped always
+  os::mapping records_, uses_;
+  std::vector<doubtful_page> doubtful_;     // copies that have been updated and maybe not used
+  std::vector<dsm::page_id> abandoned_;     // pages whose home is here, that nobody seems to have a copy of any more
   std::vector<question*> questions_;        // where homes move and copies are updated: those that wait
   std::vector<dsm::page_id> asked_for_;     // pages that this node asks to be home to
   std::vector<dsm::page_id> wanted_;        // pages whose home is here, that others would have and the view has open

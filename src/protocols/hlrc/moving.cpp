@@ -25,23 +25,8 @@ bool hlrc::at_home(page_id p, node_id& elsewhere) const {
   return false;
 }
 
-// Notes that changes of a page came from `writer`; whether it should be the page's home. With copies_lock_.
-bool hlrc::offer(page_id p, node_id writer) {
-  page_record& r = record(p);
-  r.in_a_row = r.writer_plus_1 == writer + 1 ? static_cast<std::uint16_t>(r.in_a_row + 1) : 1;
-  r.writer_plus_1 = static_cast<std::uint16_t>(writer + 1);
-  if (writer == port_.self() || r.in_a_row < changes_in_a_row) return false;
-  r.in_a_row = 0;
-  return true;
-}
-
 // Behind the gate, after the changes are out.
 status hlrc::move_homes(std::vector<written_page>& written) {
-  {
-    std::scoped_lock lock(copies_lock_);
-    for (const auto& [p, home] : written)
-      if (home == port_.self()) offer(p, home);
-  }
   close_wanted(written);
   auto list = std::exchange(offered_, {});
   std::sort(list.begin(), list.end());
@@ -125,6 +110,7 @@ void hlrc::take_home(const message& m) {
       std::memcpy(holders(p).data(), m.payload.data() + page_bytes, holders(p).size_bytes());
       holders(p)[port_.self() / 64] &= ~(word{1} << port_.self() % 64);
       record(p) = {};
+      use(p) = {};
       copied_.insert(p);
       q->served = 1;
     }

@@ -64,6 +64,7 @@ void cluster::build(node& n) {
   weft::runtime::space_options how;
   how.protocol = o.protocol;
   how.pages = o.pages;
+  how.reports_stores = true;
   how.protocol_memory = o.protocol_memory;
   how.engine = [&](std::byte* base, std::size_t size, int file, weft::os::page_engine::fault_handler& handler) {
     auto engine = std::make_unique<sim_engine>(
@@ -115,7 +116,9 @@ void cluster::node::access(const std::byte* address, std::size_t size, bool writ
   for (std::size_t done = 0; done < size;) {
     const std::size_t within = (offset + done) % weft::dsm::page_bytes;
     const std::size_t now = std::min({size - done, weft::dsm::page_bytes - within, std::size_t{64}});
-    visit(engine_->access((offset + done) / weft::dsm::page_bytes, write) + within, done, now);
+    std::byte* const here = engine_->access((offset + done) / weft::dsm::page_bytes, write) + within;
+    if (write) space_->stored(address + done, now);
+    visit(here, done, now);
     done += now;
     time_->yield();
   }

@@ -24,7 +24,9 @@ struct protocol_under_test {
 };
 inline constexpr protocol_under_test protocols[] = {
     {"hlrc", false},
+    {"auto", false},
     {"hlrc-au", false},
+    {"aurc", false},
     {"hlrc-moving", false},
     {"hlrc-update", false},
     {"cashmere", true},

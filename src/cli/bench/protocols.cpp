@@ -1,0 +1,148 @@
+#include "cli/bench/protocols.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "runtime/protocols.h"
+
+namespace weft::cli::bench {
+namespace {
+
+using samples = std::span<const double>;
+using words = std::vector<std::string>;
+
+const char* const automatic = "auto";
+
+// A program in surroundings: what a time is of.
+struct situation {
+  const compared_app& app;
+  const surroundings& where;
+};
+
+std::vector<situation> all_situations() {
+  std::vector<situation> all;
+  for (const auto& s : all_surroundings)
+    for (const auto& a : compared_apps()) all.push_back({a, s});
+  return all;
+}
+
+std::optional<double> time_of(const measurements& m, const std::string& protocol, const situation& s) {
+  return m.median(owner_of(protocol, s.where), s.app.label, 0);
+}
+
+std::vector<measurements::place> all_times() {
+  std::vector<measurements::place> needs;
+  for (const auto& s : all_situations())
+    for (const auto& p : compared_protocols()) needs.push_back({owner_of(p, s.where), s.app.label, 0});
+  return needs;
+}
+
+// The worst situation of auto beside the protocol that is best there.
+std::optional<double> auto_over_best(const measurements& m) {
+  std::optional<double> worst;
+  for (const auto& s : all_situations()) {
+    const auto ours = time_of(m, automatic, s);
+    double best = INFINITY;
+    for (const auto& p : compared_protocols())
+      if (const auto t = time_of(m, p, s); t && p != automatic) best = std::min(best, *t);
+    if (ours && std::isfinite(best)) worst = std::max(worst.value_or(0), *ours / best);
+  }
+  return worst;
+}
+
+// Auto beside the one fixed protocol that does best over all.
+std::optional<double> auto_geomean_over_best_fixed(const measurements& m) {
+  std::optional<double> worst;
+  for (const auto& p : compared_protocols()) {
+    if (p == automatic) continue;
+    double sum = 0;
+    unsigned count = 0;
+    for (const auto& s : all_situations()) {
+      const auto ours = time_of(m, automatic, s), theirs = time_of(m, p, s);
+      if (!ours || !theirs) continue;
+      sum += std::log(*ours / *theirs);
+      ++count;
+    }
+    if (count > 0) worst = std::max(worst.value_or(0), std::exp(sum / count));
+  }
+  return worst;
+}
+
+// One protocol's time beside another's, on udp with two nodes.
+requirement against(const std::string& key, const std::string& protocol, const std::string& other, const std::string& app, bool at_most) {
+  const surroundings s{"udp", 2};
+  return made_of(key, "all", app + ", 2 nodes over udp: time with " + protocol + " / with " + other, at_most, 1,
+                 {{owner_of(protocol, s), app, 0}, {owner_of(other, s), app, 0}}, [](samples v) { return v[0] / v[1]; });
+}
+
+requirement aurc_on_radix() {
+  const surroundings s{"udp", 4};
+  const auto ours = owner_of("aurc", s), theirs = owner_of("hlrc", s);
+  return made_of("aurc_over_hlrc.radix", "all", "radix, 4 nodes over udp: time or bytes, whichever is less, with aurc / with hlrc", true, 1,
+                 {{ours, "radix", 0}, {theirs, "radix", 0}, {ours, "radix.bytes", 0}, {theirs, "radix.bytes", 0}},
+                 [](samples v) { return std::min(v[0] / v[1], v[2] / v[3]); });
+}
+
+}  // namespace
+
+const std::vector<compared_app>& compared_apps() {
+  static const words cube = {"--planes", "32", "--rows", "32", "--columns", "32", "--cycles", "1"},
+                     small_cube = {"--planes", "16", "--rows", "16", "--columns", "16", "--cycles", "1", "--relaxations", "2"};
+  static const std::vector<compared_app> list = {
+      {"sor", "sor", {"--size", "512", "--steps", "30"}, {"--size", "131", "--steps", "5"}},
+      {"sor_lock", "sor_lock", {"--size", "512", "--steps", "30"}, {"--size", "131", "--steps", "5"}},
+      {"gauss", "gauss", {"--size", "320"}, {"--size", "96"}},
+      {"fft", "fft", {"--log-size", "15"}, {"--log-size", "12"}},
+      {"radix", "radix", {"--keys", "262144"}, {"--keys", "16384"}},
+      {"lu", "lu", {"--size", "384"}, {"--size", "128"}},
+      {"water", "water", {"--molecules", "216", "--steps", "5"}, {"--molecules", "64"}},
+      {"em3d", "em3d", {"--nodes", "16384", "--steps", "10"}, {"--nodes", "3001", "--steps", "5"}},
+      {"mgrid", "mgrid", cube, small_cube},
+      {"barnes", "barnes", {"--bodies", "1024", "--steps", "2"}, {"--bodies", "201", "--steps", "2"}},
+      {"ocean", "ocean", {"--size", "66", "--steps", "1"}, {"--size", "38", "--steps", "1"}},
+      {"mp3d", "mp3d", {"--particles", "8001", "--steps", "3"}, {"--particles", "2001", "--steps", "2"}},
+      {"appbt", "appbt", {"--size", "12", "--steps", "2"}, {"--size", "8", "--steps", "1"}},
+  };
+  return list;
+}
+
+const std::vector<std::string>& compared_protocols() {
+  static const auto list = [] {
+    std::vector<std::string> names;
+    for (const auto& p : runtime::known_protocols())
+      if (p.make && std::string(p.name) != automatic) names.push_back(p.name);
+    names.push_back(automatic);
+    return names;
+  }();
+  return list;
+}
+
+std::string owner_of(const std::string& protocol, const surroundings& s) {
+  return protocol + "." + s.fabric + "." + std::to_string(s.nodes);
+}
+
+program_run run_of(const compared_app& a, const std::string& protocol, const surroundings& s, bool quick) {
+  const bool doubled = protocol == "aurc" && programs_missing({a.program + "_doubled"}, false).empty();
+  return {.name = a.program + (doubled ? "_doubled" : ""),
+          .arguments = quick ? a.quick_arguments : a.arguments,
+          .workers = s.nodes,
+          .protocol = protocol,
+          .fabric = s.fabric,
+          .limit = 60};
+}
+
+const std::vector<requirement>& protocols_requirements() {
+  static const std::vector<requirement> list = {
+      {"auto_over_best", "all", "time with auto / with the best other protocol, the worst of all programs, fabrics and numbers of nodes", true,
+       1.05, auto_over_best, all_times()},
+      {"auto_geomean_over_best_fixed", "all", "geometric mean of the times with auto / of those with the best other protocol", true, 1,
+       auto_geomean_over_best_fixed, all_times()},
+      aurc_on_radix(),
+      against("update_over_invalidate.sor", "hlrc-update", "hlrc", "sor", true),
+      against("update_over_invalidate.em3d", "hlrc-update", "hlrc", "em3d", true),
+      against("update_over_invalidate.water", "hlrc-update", "hlrc", "water", false),
+  };
+  return list;
+}
+
+}  // namespace weft::cli::bench

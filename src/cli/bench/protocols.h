@@ -1,0 +1,36 @@
+// What `weft bench protocols` runs: the programs of apps/ at moderate sizes, on all protocols, and the keys that are made of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/bench/programs.h"
+#include "cli/bench/requirements.h"
+
+namespace weft::cli::bench {
+
+struct compared_app {
+  std::string label, program;
+  std::vector<std::string> arguments, quick_arguments;
+};
+const std::vector<compared_app>& compared_apps();
+
+// A protocol on a fabric with so many nodes.
+struct surroundings {
+  std::string fabric;
+  unsigned nodes;
+};
+inline const surroundings all_surroundings[] = {{"shm", 2}, {"shm", 4}, {"udp", 2}, {"udp", 4}};
+
+// Those that keep memory coherent in software; the last one is `auto`.
+const std::vector<std::string>& compared_protocols();
+
+// The owner of measurements: "hlrc.udp.2". Names are a program's label, and with ".messages" and ".bytes" behind it what it sent.
+std::string owner_of(const std::string& protocol, const surroundings& s);
+
+// The run of a program; programs whose stores are reported for `aurc`, where there is one.
+program_run run_of(const compared_app& a, const std::string& protocol, const surroundings& s, bool quick);
+
+const std::vector<requirement>& protocols_requirements();
+
+}  // namespace weft::cli::bench

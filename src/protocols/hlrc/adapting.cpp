@@ -1,0 +1,123 @@
+// Choosing page by page: what the home learns from who changes and who fetches, and what a holder learns about its use of a copy.
+//
+// The home. If somebody else has fetched a page between its last changes, copies are updated from now on: a fetch that would come anyway is
+// saved. Data that moves from node to node is fetched only by who changes it next, and stays as it is.
+//
+// The holder. Updates are wasted on a copy that is not used. After some updates the page is closed, with its contents kept up to date; if it
+// is used, the fault opens it again without a fetch, and it is left alone for twice as long. If as many updates come again and it is
+// still closed, the holder leaves: it tells the home that it has no copy.
+#include <algorithm>
+
+#include "dsm/own_handlers.h"
+#include "protocols/hlrc/hlrc.h"
+
+namespace weft::protocols {
+
+using dsm::page_id;
+
+// --- the home --------------------------------------------------------------------------------------------------------------------
+
+// With copies_lock_.
+void hlrc::note_reader(page_id p, node_id reader) {
+  auto& known = record(p).reader_plus_1;
+  const auto r = static_cast<std::uint16_t>(reader + 1);
+  known = known == 0 || known == r ? r : several;
+}
+
+// Changes of a page came from `writer`; whether it should be the page's home. With copies_lock_.
+bool hlrc::note_change(page_id p, node_id writer) {
+  page_record& r = record(p);
+  const auto w = static_cast<std::uint16_t>(writer + 1);
+  const bool read = r.reader_plus_1 != 0 && r.reader_plus_1 != w;
+  r.reader_plus_1 = 0;
+  if (adapts() && !r.update) {
+    r.read_in_a_row = read ? static_cast<std::uint8_t>(r.read_in_a_row + 1) : 0;
+    r.update = r.read_in_a_row >= reads_in_a_row;
+    if (r.update) newly_copied_.push_back(p);  // the home's own changes are to be known exactly from its next release on
+  }
+  r.in_a_row = r.writer_plus_1 == w ? static_cast<std::uint8_t>(r.in_a_row + 1) : 1;
+  r.writer_plus_1 = w;
+  if (!settings_.moving || writer == port_.self() || r.in_a_row < changes_in_a_row) return false;
+  r.in_a_row = 0;
+  return true;
+}
+
+// Behind the gate: pages that were changed when nobody had a copy. If that is still so, their home need not know its changes.
+void hlrc::free_abandoned() {
+  std::vector<page_id> alone;
+  {
+    std::scoped_lock lock(copies_lock_);
+    for (page_id p : std::exchange(abandoned_, {})) {
+      if (std::any_of(holders(p).begin(), holders(p).end(), [](word w) { return w != 0; })) continue;
+      record(p).update = false;
+      record(p).read_in_a_row = 0;
+      copied_.erase(p);
+      alone.push_back(p);
+    }
+  }
+  stop_watching(alone);
+}
+
+void hlrc::serve_leave(const message& m) {
+  if (m.words.size() != 1 || m.words[0] >= pages_.count()) return;
+  std::scoped_lock lock(copies_lock_);
+  holders(static_cast<page_id>(m.words[0]))[m.source / 64] &= ~(word{1} << m.source % 64);
+}
+
+// --- a holder --------------------------------------------------------------------------------------------------------------------
+
+// With copies_lock_.
+void hlrc::note_update(page_id p, node_id home) {
+  page_use& u = use(p);
+  if (++u.updates < std::max(u.patience, least_patience)) return;
+  u.updates = 0;
+  doubtful_.push_back({p, home});
+}
+
+bool hlrc::still_good(page_id p) {
+  if (!adapts()) return false;
+  std::scoped_lock lock(copies_lock_);
+  page_use& u = use(p);
+  if (!u.kept) return false;
+  u = {0, static_cast<std::uint8_t>(std::min<unsigned>(std::max(u.patience, least_patience) * 2u, most_patience)), false};
+  return true;
+}
+
+void hlrc::forget_kept(std::span<const page_id> list) {
+  std::scoped_lock lock(copies_lock_);
+  for (page_id p : list) use(p).kept = false;
+}
+
+// Behind the gate. Copies that have been updated for a while are closed, or, if they were closed already, given up.
+status hlrc::question_copies() {
+  std::vector<doubtful_page> list;
+  {
+    std::scoped_lock lock(copies_lock_);
+    list.swap(doubtful_);
+  }
+  std::vector<page_id> open;
+  for (const doubtful_page& d : list) {
+    dsm::page_table::hold e(table_, d.page);
+    if (e->now == dsm::view::cached && e->settled) open.push_back(d.page);
+    if (e->now == dsm::view::closed)
+      if (auto left = leave_copy(d); !left) return left;
+  }
+  std::sort(open.begin(), open.end());
+  open.erase(std::unique(open.begin(), open.end()), open.end());
+  if (auto dropped = drop(open); !dropped) return dropped;
+  for (page_id p : open) {
+    dsm::page_table::hold e(table_, p);
+    std::scoped_lock lock(copies_lock_);
+    use(p).kept = e->now == dsm::view::closed;
+  }
+  return {};
+}
+
+// With the page's entry: who fetches it again does so after this message, on the same lane.
+status hlrc::leave_copy(const doubtful_page& d) {
+  forget_kept(std::span(&d.page, 1));
+  const word p = d.page;
+  return port_.send(d.home, lane::request, dsm::copy_leave, std::span(&p, 1));
+}
+
+}  // namespace weft::protocols
