@@ -22,6 +22,7 @@ the_falsely_shared_allocation_is_named() { # options
 }
 names_the_falsely_shared_allocation_with_cashmere() { the_falsely_shared_allocation_is_named --protocol cashmere; }
 names_the_falsely_shared_allocation_with_hlrc() { the_falsely_shared_allocation_is_named --protocol hlrc; }
+names_the_falsely_shared_allocation_with_lrc() { the_falsely_shared_allocation_is_named --protocol lrc; }
 names_the_falsely_shared_allocation_with_mprotect() { the_falsely_shared_allocation_is_named --protocol cashmere --engine mprotect; }
 names_four_bytes_beside_four_bytes_of_a_c_program() {
   report_of 2 falsely-c --protocol cashmere

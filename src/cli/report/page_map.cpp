@@ -116,7 +116,9 @@ void say_several_writers(page_story& s, const std::vector<const page_use*>& writ
   }
 }
 
-void say_one_writer(page_story& s, const page_use& w) {
+// A writer that never fetched the page is its home, even where that was not noticed.
+void say_one_writer(page_story& s, const page_use& w, bool have_homes) {
+  const bool at_home = w.home || w.fetches == 0 || !have_homes;
   std::vector<std::uint32_t> readers;
   std::uint64_t most = 0;
   for (const auto& u : s.uses) {
@@ -125,28 +127,28 @@ void say_one_writer(page_story& s, const page_use& w) {
     most = std::max(most, u.fetches);
   }
   const auto node = base::format("node %u", w.node);
-  const auto at_home = w.home ? std::string()
-                              : base::format(
-                                    "place it on node %u, which alone writes it (weft::placement::on, or block): its changes "
-                                    "travel to another home now",
-                                    w.node);
+  const auto move = at_home ? std::string()
+                            : base::format(
+                                  "place it on node %u, which alone writes it (weft::placement::on, or block): its changes "
+                                  "travel to another home now",
+                                  w.node);
   if (readers.empty()) {
     s.verdict = verdict::own;
-    s.words = "used by " + node + " alone" + (w.home ? "" : ", and its home is another");
-    s.advice = at_home;
+    s.words = "used by " + node + " alone" + (at_home ? "" : ", and its home is another");
+    s.advice = move;
   } else if (most <= 2) {
     s.verdict = verdict::read_mostly;
     s.words = "read-mostly: " + node + " writes it, and " + runtime::name_nodes(readers) + " fetched it at most twice";
-    s.advice = at_home;
+    s.advice = move;
   } else {
     s.verdict = verdict::producer_consumer;
     s.words = "producer-consumer: " + node + " writes, " + runtime::name_nodes(readers) +
               (readers.size() == 1 ? " reads" : " read") + " it anew again and again";
-    s.advice = at_home;
+    s.advice = move;
   }
 }
 
-void judge(page_story& s) {
+void judge(page_story& s, bool have_homes) {
   const auto writers = steady_writers(s.uses);
   const auto found = std::find_if(s.uses.begin(), s.uses.end(), [](const page_use& u) { return u.home; });
   const page_use* home = found != s.uses.end() && home_writes(*found, s.uses, writers) ? &*found : nullptr;
@@ -154,7 +156,7 @@ void judge(page_story& s) {
   if (home) s.writers.push_back(home->node);
   std::sort(s.writers.begin(), s.writers.end());
   if (s.writers.size() > 1) return say_several_writers(s, writers, home);
-  if (s.writers.size() == 1) return say_one_writer(s, home ? *home : *writers[0]);
+  if (s.writers.size() == 1) return say_one_writer(s, home ? *home : *writers[0], have_homes);
   std::vector<std::uint32_t> users;
   for (const auto& u : s.uses) users.push_back(u.node);
   s.verdict = users.size() > 1 ? verdict::read_mostly : verdict::own;
@@ -192,7 +194,7 @@ std::vector<page_story> tell_pages(const run_record& run) {
     }
   std::vector<page_story> all;
   for (auto& [page, s] : by_page) {
-    judge(s);
+    judge(s, run.protocol != "lrc");
     const auto first = page * page_bytes, last = first + page_bytes;
     for (std::size_t a = 0; a < run.allocations.size(); ++a)
       if (run.allocations[a].offset < last && run.allocations[a].offset + run.allocations[a].bytes > first)
