@@ -21,7 +21,8 @@ scheduler::options timing(const cluster_options& o) {
 
 std::string cluster_options::text() const {
   return format("%s, %u nodes, %s (room %zu), %s%s%s, %zu KiB for the protocol", protocol.c_str(), nodes, to_string(network), room,
-                records_writes ? "writes recorded" : "writes fault", forgets > 0 ? ", pages out" : "", naps > 0 ? ", naps" : "", protocol_memory >> 10);
+                records_writes ? "writes recorded" : "writes fault", forgets > 0 ? ", pages out" : "", naps > 0 ? ", naps" : "",
+                protocol_memory >> 10);
 }
 
 cluster::state::state(const cluster_options& o, chooser& by)
