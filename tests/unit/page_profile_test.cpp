@@ -13,6 +13,7 @@ namespace {
 class plain_pages final : public pages {
  public:
   page_id count() const noexcept override { return 2; }
+  const char* engine() const noexcept override { return "plain"; }
   memory frames() const noexcept override { return {const_cast<std::byte*>(frames_.data()), frames_.size()}; }
   void open_cached(extent e) override {
     for (page_id p = e.first; p < e.last; ++p) take(p);
