@@ -5,8 +5,9 @@
 
 namespace weft::dsm {
 
+// From 12 to 31: fabric/own_handlers.h ends at 10, and ofi has its own from 32 on.
 enum own_handler : handler_id {
-  page_request = 20,
+  page_request = 12,
   page_reply,
   lock_request,
   lock_forward,
@@ -23,5 +24,6 @@ enum own_handler : handler_id {
   home_request,
   home_reply,
 };
+static_assert(home_reply < 32);
 
 }  // namespace weft::dsm
