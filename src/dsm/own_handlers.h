@@ -13,6 +13,7 @@ enum own_handler : handler_id {
   lock_grant,
   barrier_arrival,
   barrier_departure,
+  lock_wanted,
 };
 
 }  // namespace weft::dsm

@@ -55,12 +55,14 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   } else {
     return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose direct, cashmere or hlrc"};
   }
+  releases_ = std::make_unique<sync::releases>(port_, *protocol_);
+  if (options.chores) chores_ = options.chores();
   if (protocol_->carries_notices()) {
-    if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, with_all)); !s) return s;
-    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, with_all)); !s) return s;
+    if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, *releases_, chores_.get(), with_all)); !s) return s;
+    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, *releases_, with_all)); !s) return s;
   } else {
-    if (auto s = take(locks_, sync::word_locks::create(port_, *protocol_, with_all)); !s) return s;
-    if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, with_all)); !s) return s;
+    if (auto s = take(locks_, sync::word_locks::create(port_, *protocol_, *releases_, chores_.get(), with_all)); !s) return s;
+    if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, *releases_, with_all)); !s) return s;
   }
   if (auto s = take(words_, sync::words::create(port_, *locks_, with_all)); !s) return s;
   return take(heap_, dsm::heap::create(port_, region_base, options.pages, homes_.get(), {}, with_all));

@@ -7,6 +7,7 @@
 
 #include <weft/space.h>
 
+#include "dsm/chores.h"
 #include "dsm/heap.h"
 #include "dsm/home_based.h"
 #include "dsm/real_pages.h"
@@ -14,6 +15,7 @@
 #include "runtime/region.h"
 #include "sync/barriers.h"
 #include "sync/locks.h"
+#include "sync/releases.h"
 #include "sync/words.h"
 
 namespace weft::runtime {
@@ -27,6 +29,7 @@ struct space_options {
   std::string protocol;  // "cashmere", "hlrc"
   engine_source engine = engine_of_kernel(os::page_engine::way::best);
   dsm::page_id pages = region_pages;
+  std::function<std::unique_ptr<dsm::chores>()> chores = {};  // who does what handlers cannot; without one, no release is put off
 };
 
 class software_space final : public space, public observed, private os::page_engine::fault_handler {
@@ -83,10 +86,12 @@ class software_space final : public space, public observed, private os::page_eng
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;
   std::unique_ptr<dsm::home_based> protocol_;
+  std::unique_ptr<sync::releases> releases_;
   std::unique_ptr<sync::locks> locks_;
   std::unique_ptr<sync::words> words_;
   std::unique_ptr<sync::barriers> barriers_;
   std::unique_ptr<dsm::heap> heap_;
+  std::unique_ptr<dsm::chores> chores_;  // of locks_; ends before these
   std::atomic<std::uint32_t> named_{0};  // objects that this node has made in shared memory
   std::atomic<bool> initialised_{false};
 };

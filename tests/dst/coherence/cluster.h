@@ -105,6 +105,8 @@ class cluster {
     std::vector<std::unique_ptr<weft::sync_object>> objects;
   };
 
+  class chore_starter;
+
   void build(node& n);
   std::vector<std::vector<std::byte>> exchange(node& n, weft::bytes mine);
 
