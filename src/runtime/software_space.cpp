@@ -142,8 +142,9 @@ sync::object_number software_space::number_of(sync_object& o) const {
 
 bool software_space::lock(sync_object& m, duration limit) {
   const auto n = number_of(m);
-  const wait_note noted(*this, {wait_kind::mutex, n, &m, 0, __builtin_return_address(0)});
   note(base::event::lock_acquires);
+  if (locks_->take_here(n)) return true;
+  const wait_note noted(*this, {wait_kind::mutex, n, &m, 0, __builtin_return_address(0)});
   return locks_->lock(n, limit).or_throw();
 }
 void software_space::unlock(sync_object& m) {

@@ -35,6 +35,9 @@ class locks {
 
   virtual ~locks() = default;
 
+  // Takes the lock if it is here and free, and nothing is to be acquired with it: without a wait or a message.
+  virtual bool take_here(object_number n) = 0;
+
   // False: not within the limit. A limit of zero may fail although nobody holds the lock.
   virtual result<bool> lock(object_number n, duration limit) = 0;
   virtual status unlock(object_number n) = 0;

@@ -28,13 +28,24 @@ message_locks::local& message_locks::find(object_number n) {
   return found->second;
 }
 
+bool message_locks::take_here(object_number n) {
+  std::scoped_lock guard(lock_);
+  const auto found = locals_.find(n);
+  return found != locals_.end() && found->second.arriving.empty() && take(found->second);
+}
+
+bool message_locks::take(local& l) {
+  if (!l.here || l.holder != 0 || l.leaving) return false;
+  l.holder = detail::thread_number();
+  l.taken = std::min(l.taken + 1, 2u);
+  return true;
+}
+
 // Takes the lock if it is here and free, with the notices that came with it.
 bool message_locks::take(object_number n, dsm::notices& granted) {
   std::scoped_lock guard(lock_);
   local& l = find(n);
-  if (!l.here || l.holder != 0 || l.leaving) return false;
-  l.holder = detail::thread_number();
-  l.taken = std::min(l.taken + 1, 2u);
+  if (!take(l)) return false;
   granted.swap(l.arriving);
   return true;
 }

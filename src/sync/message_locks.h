@@ -25,6 +25,7 @@ class message_locks final : public locks {
   static result<std::unique_ptr<message_locks>> create(port& p, dsm::protocol& protocol, releases& own, dsm::chores* later,
                                                        const dsm::exchange& with_all);
 
+  bool take_here(object_number n) override;
   result<bool> lock(object_number n, duration limit) override;
   status unlock(object_number n) override;
   std::vector<object_number> held() override;
@@ -52,6 +53,7 @@ class message_locks final : public locks {
       : port_(p), protocol_(protocol), releases_(own), later_(later) {}
 
   local& find(object_number n);  // with lock_
+  static bool take(local& l);    // with lock_
   bool take(object_number n, dsm::notices& granted);
   void want(object_number n, bool begin);
   result<bool> wait(object_number n, duration limit, dsm::notices& granted);

@@ -58,7 +58,7 @@ void word_locks::give_place(std::uint32_t i) {
 // --- locking ---------------------------------------------------------------------------------------------------------------------
 
 // A lock that this node keeps: nothing is acquired, because nobody else had it since.
-bool word_locks::lock_again(object_number n) {
+bool word_locks::take_here(object_number n) {
   std::scoped_lock guard(lock_);
   const auto found = held_.find(n);
   if (found == held_.end() || found->second.thread != 0) return false;
@@ -67,7 +67,7 @@ bool word_locks::lock_again(object_number n) {
 }
 
 result<bool> word_locks::lock(object_number n, duration limit) {
-  if (lock_again(n)) return true;
+  if (take_here(n)) return true;
   const auto i = take_place();
   if (!i) return i.failure();
   const word self = name_of(port_.self(), *i);

@@ -26,6 +26,7 @@ class word_locks final : public locks {
   // Collective. `later` may be null: then no lock is kept.
   static result<std::unique_ptr<word_locks>> create(port& p, dsm::protocol& protocol, releases& own, dsm::chores* later, const dsm::exchange& with_all);
 
+  bool take_here(object_number n) override;
   result<bool> lock(object_number n, duration limit) override;
   status unlock(object_number n) override;
   std::vector<object_number> held() override;
@@ -66,7 +67,6 @@ class word_locks final : public locks {
   place& at(std::uint32_t i) const noexcept { return reinterpret_cast<place*>(places_.base())[i]; }
   result<std::uint32_t> take_place();
   void give_place(std::uint32_t i);
-  bool lock_again(object_number n);
   status stand_in_line(object_number n, std::uint32_t place, word before);
   result<word> try_for(object_number n, word self, duration limit);
   bool keep(object_number n, std::uint32_t place);
