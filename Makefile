@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 .PHONY: help setup build debug asan tsan demo test soak mutants install clean
 
 help:
-	@echo 'make demo     install what is missing, build, and run sor on 1, 2 and 4 nodes of this machine: speed-up, and where the time went'
+	@echo 'make demo     install what is missing, build, and run sor on 1, 2 and 4 nodes of this machine: speed-up, where the time went, and a report'
 	@echo 'make test     the same set-up, then all tests'
 	@echo 'make build    the release build: build/bin/weft'
 	@echo 'make debug    build/debug;  make asan: build/asan;  make tsan: build/tsan'

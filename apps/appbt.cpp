@@ -338,7 +338,7 @@ int main(int argc, char** argv) {
   o.number("--size", p.size, "points in each of the three directions", {5, 1024});
   o.number("--steps", p.steps, "towards the known flow", {1, 1000000});
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   const auto size = std::to_string(p.size);
   return app::report(job, o, "appbt " + size + "x" + size + "x" + size + ", " + std::to_string(p.steps) + " steps", result);
 }

@@ -334,6 +334,6 @@ int main(int argc, char** argv) {
   o.number("--steps", p.steps, "of leapfrog", {1, 1000000});
   o.number("--opening", p.opening, "how wide a cell may be that counts as one body, in percent of its distance", {1, 100});
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o, "barnes " + std::to_string(p.bodies) + " bodies, " + std::to_string(p.steps) + " steps", result);
 }

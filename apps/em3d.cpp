@@ -219,7 +219,7 @@ int main(int argc, char** argv) {
     return p.nodes / 2 < p.parts ? "--nodes: at least one of each kind for every part" : "";
   });
   if (status) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(
       job, o,
       "em3d " + std::to_string(p.nodes) + " nodes in " + std::to_string(p.parts) + " parts, " + std::to_string(p.steps) + " steps",

@@ -244,6 +244,6 @@ int main(int argc, char** argv) {
   std::size_t log_size = 20;
   o.number("--log-size", log_size, "two to this power many numbers", {2, 30});
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = run(log_size, o);
+  const auto result = app::repeated(o, [&] { return run(log_size, o); });
   return app::report(job, o, "fft 2^" + std::to_string(log_size), result);
 }

@@ -179,6 +179,6 @@ int main(int argc, char** argv) {
   o.number("--block", p.block, "rows that are dealt, announced and applied together", {1, 256});
   if (const auto status = o.parse(job, argc, argv)) return *status;
   p.block = std::min(p.block, p.size);
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o, "gauss " + std::to_string(p.size) + "x" + std::to_string(p.size), result);
 }

@@ -229,6 +229,6 @@ int main(int argc, char** argv) {
   o.number("--size", p.size, "rows and columns of the matrix", {1, 65536});
   o.number("--block", p.block, "rows and columns of a block", {1, 256});
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o, "lu " + std::to_string(p.size) + "x" + std::to_string(p.size), result);
 }

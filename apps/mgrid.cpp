@@ -240,7 +240,7 @@ int main(int argc, char** argv) {
                : "";
   });
   if (status) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o,
                      "mgrid " + std::to_string(s.planes) + "x" + std::to_string(s.rows) + "x" + std::to_string(s.columns) + ", " +
                          std::to_string(p.cycles) + " cycles",

@@ -331,6 +331,6 @@ int main(int argc, char** argv) {
   o.number("--height", p.height, "of the tunnel, in cells", {4, 1024});
   o.number("--breadth", p.breadth, "of the tunnel, in cells", {1, 1024});
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o, "mp3d " + std::to_string(p.particles) + " particles, " + std::to_string(p.steps) + " steps", result);
 }

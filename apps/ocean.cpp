@@ -273,7 +273,7 @@ int main(int argc, char** argv) {
            {4, 16386});
   o.number("--steps", p.steps, "of an hour", {1, 1000000});
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(
       job, o, "ocean " + std::to_string(p.size) + "x" + std::to_string(p.size) + ", " + std::to_string(p.steps) + " steps", result);
 }

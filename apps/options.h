@@ -1,5 +1,5 @@
-// The command line of a program: its own options, and those that all programs share (--threads, --cores, --seed, --verify,
-// --time, --help).
+// The command line of a program: its own options, and those that all programs share (--threads, --cores, --seed, --repeat,
+// --verify, --time, --help).
 //
 //   app::options o("what the program does");
 //   o.number("--size", size, "rows and columns", {3, 65536});
@@ -44,6 +44,7 @@ class options {
   void place(const weft::worker& me) const;
 
   std::uint32_t threads = 1;
+  std::uint32_t repeat = 1;
   std::vector<int> cores;  // by worker, from the start again when there are more workers
   std::uint64_t seed = 1;
   bool verify = false, time_only = false;

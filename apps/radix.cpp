@@ -196,6 +196,6 @@ int main(int argc, char** argv) {
   o.number("--key-bits", p.key_bits, "keys are below two to this power", {1, 32});
   o.number("--digit-bits", p.digit_bits, "bits that are sorted by in one pass", {1, 16});
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o, "radix " + std::to_string(p.keys) + " keys", result);
 }

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   o.number("--steps", p.steps, "relaxations of every point", {1, 1000000});
   o.flag("--unplaced", p.unplaced, "let node 0 initialise everything and say nothing about where pages belong");
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(
       job, o, "sor " + std::to_string(p.size) + "x" + std::to_string(p.size) + ", " + std::to_string(p.steps) + " steps", result);
 }

@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
     return size < 2 * std::size_t{job.nodes()} * o.threads ? "--size: at least two rows for every worker" : "";
   });
   if (status) return *status;
-  const auto result = run(size, steps, o);
+  const auto result = app::repeated(o, [&] { return run(size, steps, o); });
   return app::report(
       job, o, "sor_lock " + std::to_string(size) + "x" + std::to_string(size) + ", " + std::to_string(steps) + " steps", result);
 }

@@ -292,6 +292,6 @@ int main(int argc, char** argv) {
   o.number("--steps", p.steps, "steps of half a femtosecond", {1, 1000000});
   o.number("--molecules-per-lock", p.molecules_per_lock, "whose forces one lock guards; 32 lie on a page", {1, 1 << 20});
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = run(p, o);
+  const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o, "water " + std::to_string(p.molecules) + " molecules, " + std::to_string(p.steps) + " steps", result);
 }

@@ -27,6 +27,8 @@ struct placement {
   rule by = rule::first_touch;
   node_id node = 0;
 
+  bool operator==(const placement&) const = default;
+
   static placement cyclic() { return {rule::cyclic, 0}; }
   static placement block() { return {rule::block, 0}; }
   static placement on(node_id node) { return {rule::on_node, node}; }
@@ -51,7 +53,7 @@ class space {
 
   // --- memory -------------------------------------------------------------------------------------------------------------------
 
-  // Zeroed the first time, at the same address everywhere. Throws weft::error when there is no more.
+  // At the same address everywhere. What is allocated together is zeroed. Throws weft::error when there is no more.
   virtual void* allocate(std::size_t size, std::size_t alignment, placement where) = 0;           // by this node alone
   virtual void* allocate_together(std::size_t size, std::size_t alignment, placement where) = 0;  // by all nodes, in the same order
   virtual void release(void* p) = 0;                                                              // by any node, once

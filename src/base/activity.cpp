@@ -1,5 +1,7 @@
 #include "base/activity.h"
 
+#include <algorithm>
+
 namespace weft::base {
 
 namespace {
@@ -26,7 +28,7 @@ void raise(std::atomic<T>& of_this_thread, T amount) noexcept {
 activity::source activity::machine(bool timed) { return {nullptr, nullptr, nullptr, timed}; }
 
 activity::activity(const source& from, std::uint32_t peers)
-    : from_(from), rows_(std::make_unique<std::array<row, thread_slots>>()), traffic_(peers) {}
+    : from_(from), timed_(from.timed), rows_(std::make_unique<std::array<row, thread_slots>>()), traffic_(peers) {}
 
 // --- rows ------------------------------------------------------------------------------------------------------------------------
 
@@ -37,6 +39,8 @@ activity::row* activity::own_row(bool make) noexcept {
   row& r = (*rows_)[slot];
   if (r.thread.load(relaxed) == serial) [[likely]] return &r;
   if (!make) return nullptr;
+  for (auto used = used_.load(relaxed); used <= slot && !used_.compare_exchange_weak(used, slot + 1, relaxed);) {
+  }
   r.number.store(made_.fetch_add(1, relaxed), relaxed);
   r.announced.store(false, relaxed);
   r.in.store(phase::compute, relaxed);
@@ -104,16 +108,53 @@ wait_record activity::waits_for(const wait_record& next) noexcept {
   row* r = own_row(true);
   if (!r) return before;
   auto since = next.since;
-  if (from_.timed) {
+  if (r->what.load(relaxed) != wait_kind::nothing) load(*r, before);
+  if (timed()) {
     const auto at = now();
     shift(*r, phase_of(next.what), at);
+    const bool left = next.what == wait_kind::nothing || next.since != 0;
+    if (left && phase_of(before.what) == phase::lock) waited(*r, before, at - before.since);
     if (since == 0) since = at;
   } else if (since == 0 && next.what != wait_kind::nothing) {
     since = now();
   }
-  if (r->what.load(relaxed) != wait_kind::nothing) load(*r, before);
   store(*r, next, since);
   return before;
+}
+
+// The one that was waited for least gives its place to a new one, and what it had counted with it: so what is hot stays, and is never
+// told as less than it is.
+void activity::waited(row& r, const wait_record& w, nanoseconds how_long) noexcept {
+  waited_for* least = &r.contended[0];
+  for (auto& each : r.contended) {
+    if (each.object.load(relaxed) == w.object && each.what.load(relaxed) == w.what) {
+      least = &each;
+      break;
+    }
+    if (each.waited.load(relaxed) < least->waited.load(relaxed)) least = &each;
+  }
+  least->what.store(w.what, relaxed);
+  least->object.store(w.object, relaxed);
+  least->address.store(w.address, relaxed);
+  least->caller.store(w.caller, relaxed);
+  raise(least->waits, std::uint64_t{1});
+  raise(least->waited, how_long);
+}
+
+void activity::end_epoch() {
+  if (!timed()) return;
+  const auto now_spent = summed().spent;
+  std::scoped_lock lock(epochs_lock_);
+  if (met_ == 0) epochs_.spent.emplace_back();
+  for (std::size_t p = 0; p < phases; ++p) epochs_.spent.back()[p] += now_spent[p] - until_now_[p];
+  until_now_ = now_spent;
+  if (++met_ < epochs_.barriers) return;
+  met_ = 0;
+  if (epochs_.spent.size() < most_epochs) return;
+  for (std::size_t i = 0; i < most_epochs / 2; ++i)
+    for (std::size_t p = 0; p < phases; ++p) epochs_.spent[i][p] = epochs_.spent[2 * i][p] + epochs_.spent[2 * i + 1][p];
+  epochs_.spent.resize(most_epochs / 2);
+  epochs_.barriers *= 2;
 }
 
 activity::place activity::enter(base::phase in) noexcept {
@@ -149,7 +190,9 @@ activity::times activity::summed() const {
   const auto at = now();
   t.threads = made_.load(relaxed);
   t.served = static_cast<nanoseconds>(served_.load(relaxed));
-  for (const row& r : *rows_) {
+  const auto used = used_.load(relaxed);
+  for (std::size_t slot = 0; slot < used; ++slot) {
+    const row& r = (*rows_)[slot];
     for (std::size_t p = 0; p < phases; ++p) t.spent[p] += r.spent[p].load(relaxed);
     const auto in = r.in.load(relaxed);
     if (in != phase::away && (in != phase::compute || r.announced.load(relaxed))) t.spent[index(in)] += at - r.since.load(relaxed);
@@ -162,6 +205,26 @@ std::uint64_t activity::sum(event e) const noexcept {
   std::uint64_t total = 0;
   for (const row& r : *rows_) total += r.counts[index(e)].load(relaxed);
   return total;
+}
+
+activity::epoch_times activity::epochs() const {
+  std::scoped_lock lock(epochs_lock_);
+  return epochs_;
+}
+
+std::vector<activity::contended> activity::most_contended() const {
+  std::vector<contended> all;
+  for (const row& r : *rows_)
+    for (const auto& each : r.contended) {
+      const wait_record w{each.what.load(relaxed), each.object.load(relaxed), each.address.load(relaxed), 0, each.caller.load(relaxed), 0};
+      if (w.what == wait_kind::nothing) continue;
+      auto same = std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.what.object == w.object && c.what.what == w.what; });
+      if (same == all.end()) same = all.insert(all.end(), {w});
+      same->waits += each.waits.load(relaxed);
+      same->waited += each.waited.load(relaxed);
+    }
+  std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.waited > y.waited; });
+  return all;
 }
 
 std::vector<activity::bytes_moved> activity::traffic() const {

@@ -9,6 +9,8 @@
 // a thread without one (the communication thread) is counted apart. Threads beyond the 63rd have none: what they do is counted but
 // not timed.
 //
+// Time is also kept by epoch, from one barrier of all nodes to the next, and by lock: the few of each thread that cost it most.
+//
 // Where time and threads come from is the owner's choice, so that fibers on a virtual clock can be told apart as threads are.
 #pragma once
 
@@ -17,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include <weft/wait_record.h>
@@ -70,16 +73,20 @@ class activity {
 
   void count(event e) noexcept;
 
+  // All nodes have met: an epoch ends here. One thread of a node calls at a time.
+  void end_epoch();
+
   // Bytes of pages that came from a node, and of changes that went there.
   void fetched(std::uint32_t from, std::uint64_t bytes) noexcept { add(traffic_[from].fetched, bytes); }
   void changed(std::uint32_t at, std::uint64_t bytes) noexcept { add(traffic_[at].changed, bytes); }
 
   // --- by anybody, at any time --------------------------------------------------------------------------------------------------
 
-  bool timed() const noexcept { return from_.timed; }
+  bool timed() const noexcept { return timed_.load(std::memory_order_relaxed); }  // relaxed: a wish, and may be heard a little late
+  void time_from_now_on() noexcept { timed_.store(true, std::memory_order_relaxed); }  // for who looks on while the program runs
   nanoseconds now() const {
     if (from_.now) return from_.now(from_.context);
-    return from_.timed ? base::now() : about_now();
+    return timed() ? base::now() : about_now();
   }
 
   struct times {
@@ -89,6 +96,22 @@ class activity {
   };
   times summed() const;
   std::uint64_t sum(event e) const noexcept;
+
+  // Each of `barriers` barriers; when there would be more than most_epochs, two and two become one.
+  static constexpr std::size_t most_epochs = 256;
+  struct epoch_times {
+    std::uint64_t barriers = 1;
+    std::vector<std::array<nanoseconds, phases>> spent;
+  };
+  epoch_times epochs() const;
+
+  // What threads have waited for longest, of mutexes and the like: a few of each thread, those of all threads summed.
+  struct contended {
+    wait_record what;  // the last of them
+    std::uint64_t waits = 0;
+    nanoseconds waited = 0;
+  };
+  std::vector<contended> most_contended() const;
 
   struct bytes_moved {
     std::uint64_t fetched = 0, changed = 0;
@@ -107,6 +130,12 @@ class activity {
  private:
   // Atomics that one thread writes: relaxed, because a number orders nothing; a reader gets what was true a moment ago. The wait is
   // read whole because `turns` is odd while it changes.
+  struct waited_for {
+    std::atomic<wait_kind> what{wait_kind::nothing};
+    std::atomic<std::uint64_t> object{0}, waits{0};
+    std::atomic<const void*> address{nullptr}, caller{nullptr};
+    std::atomic<nanoseconds> waited{0};
+  };
   struct alignas(64) row {
     std::atomic<std::uint64_t> turns{0};
     std::atomic<std::uint64_t> thread{0};  // serial number of the thread whose it is
@@ -120,6 +149,7 @@ class activity {
     std::atomic<const void*> address{nullptr}, caller{nullptr};
     std::atomic<nanoseconds> waiting_since{0};
     std::array<std::atomic<std::uint64_t>, events> counts{};
+    std::array<waited_for, 8> contended{};
   };
   struct peer {
     std::atomic<std::uint64_t> fetched{0}, changed{0};
@@ -128,15 +158,23 @@ class activity {
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t amount) noexcept { to.fetch_add(amount, std::memory_order_relaxed); }
   thread_identity caller() const { return from_.thread ? from_.thread(from_.context) : calling_thread(); }
   row* own_row(bool make) noexcept;
+  static void waited(row& r, const wait_record& w, nanoseconds how_long) noexcept;
   static void shift(row& r, base::phase to, nanoseconds now) noexcept;
   static void store(row& r, const wait_record& w, nanoseconds since) noexcept;
   static void load(const row& r, wait_record& into) noexcept;
 
   const source from_;
+  std::atomic<bool> timed_;
   std::unique_ptr<std::array<row, thread_slots>> rows_;
   std::vector<peer> traffic_;
   std::atomic<std::uint32_t> made_{0};         // rows ever given to a thread
+  std::atomic<std::size_t> used_{0};           // slots below it: there may be a row. Relaxed, like what is in them
   std::atomic<std::uint64_t> served_{0};       // see times::served
+
+  mutable std::mutex epochs_lock_;  // guards what follows
+  epoch_times epochs_;
+  std::array<nanoseconds, phases> until_now_{};  // spent when the last epoch ended
+  std::uint64_t met_ = 0;                        // barriers since the last of epochs_.spent began
 };
 
 // A phase of the calling thread, for as long as it lives. Without an activity, or if that is not timed, it does nothing.

@@ -17,6 +17,7 @@ namespace weft::cli {
 void add_run(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes);
 void add_agent(CLI::App& weft, int& exit_status);
 void add_doctor(CLI::App& weft, int& exit_status);
+void add_report(CLI::App& weft, int& exit_status);
 void add_bench(CLI::App& weft, int& exit_status);
 void add_bench_node(CLI::App& weft, int& exit_status);
 

@@ -53,10 +53,12 @@ int main(int argc, char** argv) {
   weft.footer(
       "Examples:\n"
       "  weft run -n 4 ./prog        run a program as four nodes on this host\n"
+      "  weft report stats.json      see where its time went, as an HTML page\n"
       "  weft doctor                 see what this machine offers and what is missing\n"
       "  weft bench fabric           see how fast the fabrics are here");
   add_run(weft, exit_status, after_dashes);
   add_doctor(weft, exit_status);
+  add_report(weft, exit_status);
   add_bench(weft, exit_status);
   add_agent(weft, exit_status);
   add_bench_node(weft, exit_status);

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/run_launcher.h"
 #include "cli/run_plan.h"
+#include "runtime/protocols.h"
 
 namespace weft::cli {
 namespace {
@@ -21,8 +22,10 @@ void add_placement_options(CLI::App& run, run_request& r) {
 
 void add_runtime_options(CLI::App& run, run_request& r) {
   run.add_option("--fabric", r.fabric, "shm (one host), udp or ofi; default: weft chooses")->type_name("NAME");
-  run.add_option("--protocol", r.protocol, "How shared memory is kept coherent: direct (one host), cashmere or hlrc; default: weft chooses")
+  run.add_option("--protocol", r.protocol, "How shared memory is kept coherent: " + runtime::protocol_names(false) + "; default: weft chooses")
       ->type_name("NAME");
+  run.add_option("--protocol-memory", r.protocol_memory, "What the protocol lrc may keep on a node before it collects; default: 64M")
+      ->type_name("SIZE");
   run.add_option("--engine", r.engine, "How page faults are caught: uffd or mprotect; default: the best that there is")->type_name("NAME");
   run.add_option("--provider", r.provider, "The libfabric provider for --fabric ofi, as in 'tcp;ofi_rxm'")->type_name("NAME");
   run.add_option("--interface", r.interface, "The network to use: an interface's name, or CIDR as in 10.0.0.0/8")

@@ -131,6 +131,7 @@ status plan_options(const run_request& request, run_plan& plan) {
       {"fabric", request.fabric},       {"impair", request.impair},     {"port", request.port},
       {"interface", request.interface}, {"provider", request.provider}, {"stall-after", request.stall_after},
       {"protocol", request.protocol},   {"engine", request.engine},     {"dead-after", request.dead_after},
+      {"protocol-memory", request.protocol_memory},
   };
   for (const auto& [name, value] : given)
     if (value) plan.options[name] = *value;

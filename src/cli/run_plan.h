@@ -15,7 +15,7 @@ namespace weft::cli {
 // The command line as the user wrote it.
 struct run_request {
   std::optional<std::string> nodes, hosts, launcher, remote_weft, timeout;
-  std::optional<std::string> fabric, impair, port, interface, provider, stall_after, dead_after, protocol, engine;
+  std::optional<std::string> fabric, impair, port, interface, provider, stall_after, dead_after, protocol, engine, protocol_memory;
   std::string stats;  // "": none; "true": to standard error; else a file
   bool lock_memory = false, tag_output = false, verbose = false;
   std::vector<std::string> environment;  // NAME or NAME=VALUE

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <mutex>
 
 #include "base/text.h"
@@ -56,7 +57,33 @@ std::size_t heap::size_of_class(std::size_t cls) {
 
 // --- allocation ------------------------------------------------------------------------------------------------------------------
 
-result<void*> heap::allocate(std::size_t size, std::size_t alignment, placement where, bool& fresh) {
+result<void*> heap::allocate(std::size_t size, std::size_t alignment, placement where) {
+  const auto found = find(size, alignment, where);
+  if (!found) return found.failure();
+  return found->at;
+}
+
+// What was used before is cleared by all, each a part in the order of the nodes: with placement::block that is what it is home to.
+// Nobody has an old copy of it: the gathering is a barrier, after its last use.
+result<void*> heap::allocate_together(std::size_t size, std::size_t alignment, placement where, const meeting& with_all) {
+  block mine{};
+  if (port_.self() == 0) {
+    const auto found = find(size, alignment, where);
+    if (!found) return found.failure();
+    mine = *found;
+  }
+  std::vector<block> all(port_.nodes());
+  if (auto s = with_all.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all))); !s) return s;
+  if (all[0].fresh) return all[0].at;
+  const std::size_t pages = (size + page_bytes - 1) / page_bytes;
+  auto beginning = [&](node_id part) { return std::min(size, pages * part / port_.nodes() * page_bytes); };
+  const std::size_t from = beginning(port_.self()), to = beginning(port_.self() + 1);
+  std::memset(static_cast<std::byte*>(all[0].at) + from, 0, to - from);
+  if (auto s = with_all.meet(); !s) return s;
+  return all[0].at;
+}
+
+result<heap::block> heap::find(std::size_t size, std::size_t alignment, placement where) {
   if (!std::has_single_bit(alignment)) return status(errc::invalid_argument, "an alignment that is no power of two");
   if (where.by == placement::rule::on_node && where.node >= port_.nodes())
     return status(errc::invalid_argument, base::format("memory was to be placed on node %u; there are nodes 0 to %u", where.node,
@@ -64,11 +91,12 @@ result<void*> heap::allocate(std::size_t size, std::size_t alignment, placement 
   if (size > std::size_t{pages_} * page_bytes) return used_up(size, 0);
   if (auto taken = take_back(); !taken) return taken;
   size = std::max<std::size_t>(size, 1);
-  if (alignment > 16) size = std::max(std::bit_ceil(size), alignment);  // powers of two are aligned to themselves
+  // Powers of two are aligned to themselves.
+  const std::size_t small = alignment > 16 ? std::max(std::bit_ceil(size), alignment) : size;
   std::scoped_lock guard(lock_);
-  if (size <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch)
-    return allocate_small(class_of(size), fresh);
-  return allocate_large((size + page_bytes - 1) / page_bytes, std::max<std::size_t>(alignment / page_bytes, 1), where, fresh);
+  if (small <= largest_small && alignment < page_bytes && where.by == placement::rule::first_touch)
+    return find_small(class_of(small));
+  return find_large((size + page_bytes - 1) / page_bytes, std::max<std::size_t>(alignment / page_bytes, 1), where);
 }
 
 status heap::used_up(std::size_t asked, std::size_t pages_in_use) const {
@@ -119,10 +147,10 @@ status heap::describe_pages(page_id first, const std::vector<word>& about) {
   return {};
 }
 
-result<void*> heap::allocate_small(std::size_t cls, bool& fresh) {
+result<heap::block> heap::find_small(std::size_t cls) {
   auto& free = free_blocks_[cls];
-  fresh = false;
-  if (free.empty()) {
+  const bool fresh = free.empty();
+  if (fresh) {
     auto first = grow(slab_pages);
     if (!first) return first.failure();
     std::vector<word> about;
@@ -131,14 +159,13 @@ result<void*> heap::allocate_small(std::size_t cls, bool& fresh) {
     const std::size_t size = size_of_class(cls), blocks = slab_pages * page_bytes / size;
     slabs_[*first] = {cls, std::vector<bool>(blocks)};
     for (std::size_t b = blocks; b-- > 0;) free.push_back(std::uint64_t{*first} * page_bytes + b * size);
-    fresh = true;
   }
   const std::uint64_t offset = free.back();
   free.pop_back();
   page_id first = 0;
   slab* s = slab_at(offset, first);
   s->used[(offset - std::uint64_t{first} * page_bytes) / size_of_class(cls)] = true;
-  return base_ + offset;
+  return block{base_ + offset, fresh};
 }
 
 heap::slab* heap::slab_at(std::uint64_t offset, page_id& first) {
@@ -150,24 +177,25 @@ heap::slab* heap::slab_at(std::uint64_t offset, page_id& first) {
   return page < first + slab_pages ? &after->second : nullptr;
 }
 
-result<void*> heap::allocate_large(std::size_t pages, std::size_t alignment_pages, placement where, bool& fresh) {
-  fresh = false;
-  if (where.by == placement::rule::first_touch && alignment_pages == 1)
-    if (const auto found = free_large_.lower_bound(pages); found != free_large_.end() && found->first <= pages + pages / 4) {
-      const page_id first = found->second;
-      large_[first] = found->first;
-      free_large_.erase(found);
-      return base_ + std::size_t{first} * page_bytes;
-    }
+// A run of pages is used again for blocks that are placed alike: its homes stay as they are.
+result<heap::block> heap::find_large(std::size_t pages, std::size_t alignment_pages, placement where) {
+  const bool anywhere = where.by == placement::rule::first_touch;
+  const std::size_t most = anywhere ? pages + pages / 4 : pages;
+  for (auto f = free_large_.lower_bound(pages); f != free_large_.end() && f->first <= most; ++f) {
+    if (f->second.where != where || f->second.first % alignment_pages != 0) continue;
+    const run again = f->second;
+    free_large_.erase(f);
+    large_[again.first] = again;
+    return block{base_ + std::size_t{again.first} * page_bytes, false};
+  }
   auto first = grow(pages + alignment_pages - 1);
   if (!first) return first.failure();
-  fresh = true;
   const auto aligned = static_cast<page_id>((*first + alignment_pages - 1) / alignment_pages * alignment_pages);
   if (auto described = describe_pages(aligned, {describe(port_.self(), kind::large, 0)}); !described) return described;
   if (homes_)
     if (auto placed = homes_->place({aligned, aligned + static_cast<page_id>(pages)}, where); !placed) return placed;
-  large_[aligned] = pages;
-  return base_ + std::size_t{aligned} * page_bytes;
+  large_[aligned] = {aligned, pages, where};
+  return block{base_ + std::size_t{aligned} * page_bytes, true};
 }
 
 // --- release ---------------------------------------------------------------------------------------------------------------------
@@ -211,7 +239,7 @@ status heap::release(void* p) {
 status heap::release_own(std::uint64_t offset) {
   const auto page = static_cast<page_id>(offset / page_bytes);
   if (const auto l = large_.find(page); l != large_.end() && offset % page_bytes == 0) {
-    free_large_.emplace(l->second, l->first);
+    free_large_.emplace(l->second.pages, l->second);
     large_.erase(l);
     return {};
   }

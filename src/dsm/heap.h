@@ -33,9 +33,15 @@ class heap {
   static result<std::unique_ptr<heap>> create(port& p, std::byte* base, page_id pages, homes* where, growth grown,
                                               const exchange& with_all);
 
-  // `fresh` says whether the memory has never been used, so that it is zero.
-  result<void*> allocate(std::size_t size, std::size_t alignment, placement where, bool& fresh);
+  result<void*> allocate(std::size_t size, std::size_t alignment, placement where);
   status release(void* p);
+
+  // By all nodes, in the same order, and zeroed. `gather` is a barrier that gives everybody everybody's bytes, `meet` one without.
+  struct meeting {
+    std::function<status(bytes mine, mutable_bytes all)> gather;
+    std::function<status()> meet;
+  };
+  result<void*> allocate_together(std::size_t size, std::size_t alignment, placement where, const meeting& with_all);
 
   // Whether the page was ever part of a block, of any node's. A program that got its pointers from weft uses only such pages.
   result<bool> ever_used(page_id p);
@@ -61,12 +67,18 @@ class heap {
   heap(port& p, std::byte* base, page_id pages, homes* where, growth grown)
       : port_(p), base_(base), pages_(pages), homes_(where), grown_(std::move(grown)), lock_(p) {}
 
+  // `fresh` says whether the memory has never been used, so that it is zero.
+  struct block {
+    void* at;
+    bool fresh;
+  };
+  result<block> find(std::size_t size, std::size_t alignment, placement where);
   static std::size_t class_of(std::size_t size);
   static std::size_t size_of_class(std::size_t cls);
   result<page_id> grow(std::size_t pages);
   status describe_pages(page_id first, const std::vector<word>& about);
-  result<void*> allocate_small(std::size_t cls, bool& fresh);
-  result<void*> allocate_large(std::size_t pages, std::size_t alignment_pages, placement where, bool& fresh);
+  result<block> find_small(std::size_t cls);
+  result<block> find_large(std::size_t pages, std::size_t alignment_pages, placement where);
   status release_own(std::uint64_t offset);
   status take_back();
   slab* slab_at(std::uint64_t offset, page_id& first);
@@ -89,8 +101,13 @@ class heap {
   gate lock_;
   std::array<std::vector<std::uint64_t>, classes> free_blocks_;  // offsets in the region
   std::map<page_id, slab> slabs_;                                // by first page
-  std::map<page_id, std::size_t> large_;                         // in use: first page, pages
-  std::multimap<std::size_t, page_id> free_large_;               // by pages
+  struct run {
+    page_id first;
+    std::size_t pages;
+    placement where;
+  };
+  std::map<page_id, run> large_;               // in use: by first page
+  std::multimap<std::size_t, run> free_large_;  // by pages
 };
 
 }  // namespace weft::dsm

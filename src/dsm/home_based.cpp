@@ -4,22 +4,6 @@
 
 namespace weft::dsm {
 
-protocol_statistics home_based::statistics() const {
-  auto sum = [&](counter c) { return counters_.sum(static_cast<std::size_t>(c)); };
-  return {.read_faults = sum(counter::read_faults),
-          .write_faults = sum(counter::write_faults),
-          .fetches = sum(counter::fetches),
-          .fetched_pages = sum(counter::fetched_pages),
-          .changed_pages = sum(counter::changed_pages),
-          .changed_bytes = sum(counter::changed_bytes),
-          .changed_runs = sum(counter::changed_runs),
-          .notices_out = sum(counter::notices_out),
-          .notices_in = sum(counter::notices_in),
-          .invalidated = sum(counter::invalidated),
-          .releases = sum(counter::releases),
-          .acquires = sum(counter::acquires)};
-}
-
 // --- faults ----------------------------------------------------------------------------------------------------------------------
 
 status home_based::fault(page_id p, bool write) {
@@ -39,8 +23,9 @@ status home_based::fault(page_id p, bool write) {
 // The view shows the master copy itself. Copies that others have are known from the start; those they make later are told.
 status home_based::open_home(page_table::entry& e, page_id p) {
   if (shared_by_others(p)) {
-    pages_.open_watched({p, p + 1});
-    table_.show(p, view::watched);
+    const bool exactly = mirrors(p);
+    exactly ? pages_.open_cached({p, p + 1}) : pages_.open_watched({p, p + 1});
+    table_.show(p, exactly ? view::mirrored : view::watched);
     return {};
   }
   // Neighbours that are ours as well will most likely be used next.
@@ -169,6 +154,19 @@ void home_based::start_watching(std::vector<page_id>& list, std::vector<written_
       });
 }
 
+void home_based::start_mirroring(std::vector<page_id>& list, std::vector<written_page>& into) {
+  order(list);
+  for_runs(
+      list, [](const page_table::entry& e) { return e.now == view::free || e.now == view::watched; },
+      [&](extent run) {
+        pages_.mirror(run);
+        for (page_id p = run.first; p < run.last; ++p) {
+          table_.show(p, view::mirrored);
+          into.push_back({p, port_.self()});
+        }
+      });
+}
+
 void home_based::stop_watching(std::vector<page_id>& list) {
   order(list);
   for_runs(
@@ -181,34 +179,45 @@ void home_based::stop_watching(std::vector<page_id>& list) {
 
 status home_based::publish(std::vector<written_page>& into) {
   std::vector<page_id> written;
+  std::vector<written_page> changed;
   pages_.take_written(written);
   for (page_id p : written) {
     page_table::hold e(table_, p);
     if (e->now == view::watched) into.push_back({p, port_.self()});
-    if (e->now != view::cached) continue;
+    if (e->now != view::cached && e->now != view::mirrored) continue;
     const node_id home = e->home_plus_1 - 1;
     if (!pages_.take_changes(p, outgoing_[home])) continue;
     count(counter::changed_pages);
-    into.push_back({p, home});
+    changed.push_back({p, home});
   }
-  if (auto sent = send_changes(); !sent) return sent;
+  if (auto sent = send_changes(changed); !sent) return sent;
+  into.insert(into.end(), changed.begin(), changed.end());
   into.insert(into.end(), unreleased_.begin(), unreleased_.end());
   unreleased_.clear();
   return {};
 }
 
-status home_based::send_changes() {
+status home_based::send_changes(std::vector<written_page>& changed) {
+  if (changed.empty()) return {};
   for (node_id home = 0; home < port_.nodes(); ++home) {
-    changes& c = outgoing_[home];
+    const changes& c = outgoing_[home];
     if (c.empty()) continue;
     count(counter::changed_bytes, c.bytes_changed());
     count(counter::changed_runs, c.runs().size());
     if (auto* a = port_.activity()) a->changed(home, c.bytes_changed());
-    if (auto put = port_.put_runs(home, homes_.frames(home), c.runs()); !put) return put;
+  }
+  auto delivered = deliver(outgoing_, changed);
+  for (changes& c : outgoing_) c.clear();
+  return delivered;
+}
+
+status home_based::deliver(std::span<const changes> by_home, std::vector<written_page>&) {
+  for (node_id home = 0; home < port_.nodes(); ++home) {
+    if (by_home[home].empty()) continue;
+    if (auto put = port_.put_runs(home, homes_.frames(home), by_home[home].runs()); !put) return put;
   }
   for (node_id home = 0; home < port_.nodes(); ++home) {
-    if (outgoing_[home].empty()) continue;
-    outgoing_[home].clear();
+    if (by_home[home].empty()) continue;
     if (auto fenced = port_.fence(home); !fenced) return fenced;
   }
   return {};
@@ -230,17 +239,20 @@ status home_based::drop(const std::vector<page_id>& list) {
 status home_based::drop_run(extent run) {
   pages_.close(run);
   count(counter::invalidated, run.count());
+  std::vector<written_page> changed;
   for (page_id p = run.first; p < run.last; ++p) {
     const node_id home = table_.peek(p).home_plus_1 - 1;
     table_.show(p, view::closed);
     if (pages_.take_changes(p, outgoing_[home])) {
       count(counter::changed_pages);
-      unreleased_.push_back({p, home});
+      changed.push_back({p, home});
     }
     if (auto left = leave(home, p); !left) return left;
   }
   // Before the entries are let go: whoever fetches the page again must find in it what it wrote itself.
-  return send_changes();
+  auto sent = send_changes(changed);
+  unreleased_.insert(unreleased_.end(), changed.begin(), changed.end());
+  return sent;
 }
 
 // --- the end of initialisation ---------------------------------------------------------------------------------------------------
@@ -253,7 +265,7 @@ status home_based::end_initialisation() {
     page_table::hold e(table_, p);
     if (e->settled) continue;
     if (e->now == view::cached) copies.push_back(p);
-    if (e->now != view::watched && e->now != view::free) continue;
+    if (e->now != view::watched && e->now != view::free && e->now != view::mirrored) continue;
     pages_.close({p, p + 1});
     table_.show(p, view::closed);
   }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/activity.h"
-#include "base/counters.h"
 #include "dsm/homes.h"
 #include "dsm/page_set.h"
 #include "dsm/page_table.h"
@@ -19,19 +18,12 @@
 
 namespace weft::dsm {
 
-// What a protocol has done, for the statistics.
-struct protocol_statistics {
-  std::uint64_t read_faults = 0, write_faults = 0, fetches = 0, fetched_pages = 0;
-  std::uint64_t changed_pages = 0, changed_bytes = 0, changed_runs = 0, notices_out = 0, notices_in = 0, invalidated = 0;
-  std::uint64_t releases = 0, acquires = 0;
-};
-
 class home_based : public protocol {
  public:
   status read_fault(page_id p) final { return fault(p, false); }
   status write_fault(page_id p) final { return fault(p, true); }
   status end_initialisation() final;
-  protocol_statistics statistics() const;
+  protocol_statistics statistics() const final { return counters_.statistics(); }
 
  protected:
   struct parts {
@@ -42,6 +34,11 @@ class home_based : public protocol {
   };
   explicit home_based(const parts& of)
       : port_(of.port), pages_(of.pages), table_(of.table), homes_(of.homes), gate_(of.port), outgoing_(of.port.nodes()) {}
+
+  struct written_page {
+    page_id page;
+    node_id home;
+  };
 
   // --- what a protocol provides --------------------------------------------------------------------------------------------------
 
@@ -54,20 +51,25 @@ class home_based : public protocol {
   // This node has no copy of the page any more.
   virtual status leave(node_id home, page_id p) = 0;
 
-  // --- what a protocol uses, behind the gate -------------------------------------------------------------------------------------
+  // Whether what this node changes in a page whose home is here, and of which there are copies, must be known exactly.
+  virtual bool mirrors(page_id p) { return (void)p, false; }
 
+  // Brings changes to the homes they are sorted by, and waits until they are there. Those of this node's own mirrored pages are there
+  // already. `changed` has their pages; those that nobody needs to hear of any more may be taken out. The puts do without a handler.
+  virtual status deliver(std::span<const changes> by_home, std::vector<written_page>& changed);
+
+  // --- what a protocol uses, behind the gate -------------------------------------------------------------------------------------
 
   // Sends the changes of all pages that were written since the last time to their homes, and waits until they are there. Appends
   // the pages that others must hear of, with their homes.
-  struct written_page {
-    page_id page;
-    node_id home;
-  };
   status publish(std::vector<written_page>& into);
 
   // Pages whose home is here have been copied by others: they are watched from now on. Appends those that must count as written,
   // because we cannot know: not those that the view does not have open, or that have been watched before. Orders the list.
   void start_watching(std::vector<page_id>& list, std::vector<written_page>& into);
+
+  // The same, of pages that are free or watched: they are mirrored from now on.
+  void start_mirroring(std::vector<page_id>& list, std::vector<written_page>& into);
 
   // Nobody has a copy: nothing needs to be noted any more. Orders the list.
   void stop_watching(std::vector<page_id>& list);
@@ -75,22 +77,8 @@ class home_based : public protocol {
   // Drops this node's copies of the pages, which are in ascending order. Changes that are not published yet go to the homes first.
   status drop(const std::vector<page_id>& list);
 
-  enum class counter : std::size_t {
-    read_faults,
-    write_faults,
-    fetches,
-    fetched_pages,
-    changed_pages,
-    changed_bytes,
-    changed_runs,
-    notices_out,
-    notices_in,
-    invalidated,
-    releases,
-    acquires,
-    all
-  };
-  void count(counter c, std::uint64_t amount = 1) noexcept { counters_.add(static_cast<std::size_t>(c), amount); }
+  using counter = protocol_counters::counter;
+  void count(counter c, std::uint64_t amount = 1) noexcept { counters_.add(c, amount); }
 
   // Counts a piece of the protocol's work, and its time for as long as the result lives.
   [[nodiscard]] base::during working(counter c) noexcept {
@@ -117,7 +105,7 @@ class home_based : public protocol {
   template <typename Belongs, typename Do>
   void for_runs(const std::vector<page_id>& list, Belongs&& belongs, Do&& each);
   status drop_run(extent run);
-  status send_changes();
+  status send_changes(std::vector<written_page>& changed);
 
   static constexpr page_id most_ahead = 16;   // pages in one fetch
   static constexpr page_id most_stride = 64;  // pages between those of a row
@@ -127,7 +115,7 @@ class home_based : public protocol {
   // A row of faults: where the last fetch began, the distance between its pages, where a fault would continue it, and how many pages
   // were fetched. Relaxed: guesses.
   std::atomic<page_id> last_{0}, stride_{1}, expected_{0}, ahead_{1};
-  base::counters<static_cast<std::size_t>(counter::all)> counters_;
+  protocol_counters counters_;
 };
 
 }  // namespace weft::dsm

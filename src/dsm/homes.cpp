@@ -83,6 +83,12 @@ bool homes::neighbours::settled(page_table::entry& e, page_id p) {
   return true;
 }
 
+status homes::moved_here(page_table::entry& e, page_id p) {
+  settle(e, port_.self());
+  const word value = encode(state::settled, port_.self());
+  return port_.put(manager(p), words_[manager(p)], offset(p), std::as_bytes(std::span(&value, 1)));
+}
+
 status homes::place(extent e, placement where) {
   if (where.by == placement::rule::first_touch) return {};
   const node_id n = port_.nodes();

@@ -5,7 +5,7 @@
 // page's word says
 //   initial   the manager is home, for the time being
 //   claimed   a node is moving the page to itself
-//   settled   that node is home for good
+//   settled   that node is home for good, or knows where the page has gone (a protocol that moves homes)
 // and is changed by one-sided operations alone. A home that was chosen by a placement is settled from the start.
 #pragma once
 
@@ -61,6 +61,9 @@ class homes {
 
   // Settles the homes of pages that nobody has used yet.
   status place(extent e, placement where);
+
+  // This node is home to a settled page from now on. Who asks the old home is told there.
+  status moved_here(page_table::entry& e, page_id p);
 
   // From now on an initial page goes to the first node that asks. All nodes, at a barrier.
   void by_first_touch() noexcept { claiming_.store(true, std::memory_order_relaxed); }  // read after the barrier

@@ -13,6 +13,15 @@ enum own_handler : handler_id {
   lock_grant,
   barrier_arrival,
   barrier_departure,
+  diff_request,
+  diff_reply,
+  collection,
+  home_changes,
+  home_changes_reply,
+  copy_update,
+  copy_update_reply,
+  home_request,
+  home_reply,
   lock_wanted,
 };
 

@@ -19,14 +19,14 @@
 
 namespace weft::dsm {
 
-enum class view : std::uint8_t { closed, cached, watched, free };
+enum class view : std::uint8_t { closed, cached, watched, free, mirrored };
 
 class page_table {
  public:
   struct entry {
     std::atomic<std::uint8_t> held;
     view now;  // guarded by held; changed by show()
-    bool settled;               // guarded by held: `home` will not change any more
+    bool settled;               // guarded by held: `home` is home, or knows where the page has gone
     std::uint32_t home_plus_1;  // guarded by held; 0: not known
   };
   static_assert(sizeof(entry) == 8);
@@ -67,8 +67,9 @@ class page_table {
   // For who holds several at a time, in ascending order.
   void take(page_id p) { take(entries_[p]); }
 
-  // Without waiting; for looking ahead.
-  bool try_take(page_id p) { return !entries_[p].held.exchange(1, std::memory_order_acquire); }
+  // Without waiting; for looking ahead. Sequentially consistent: whoever fails may have said before what is to be done for it, and the
+  // holder looks for that after giving.
+  bool try_take(page_id p) { return !entries_[p].held.exchange(1); }
   void give(page_id p) { give(entries_[p]); }
   entry& peek(page_id p) noexcept { return entries_[p]; }
 

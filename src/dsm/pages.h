@@ -9,6 +9,7 @@
 //   cached   a copy of another node's page: what the application changes is known exactly, and can be taken as runs
 //   watched  a page whose home is here: whether the application wrote it is known
 //   free     a page whose home is here and of which nobody has a copy: nothing is noted, nothing costs
+//   mirrored a page whose home is here: what the application changes is known exactly, as in a cached one
 //
 // Threads: any. Calls for one page are ordered by whoever holds its entry in the page table; take_written by the protocol's gate.
 #pragma once
@@ -54,6 +55,9 @@ class pages {
   // Of pages that are free: they are watched from now on.
   virtual void watch(extent e) = 0;
 
+  // Of pages that are free or watched: they are mirrored from now on. What was changed before is not among their changes.
+  virtual void mirror(extent e) = 0;
+
   // The application's first write to a cached or watched page, where it comes as a fault: lets it through and notes it.
   virtual void first_write(page_id p) = 0;
 
@@ -66,6 +70,13 @@ class pages {
   // Appends what was changed in a cached page since it was opened or its changes were last taken; whether there was anything.
   // Writes of threads that are not synchronised with the caller may be in or will be taken the next time, but none is lost.
   virtual bool take_changes(page_id p, changes& into) = 0;
+
+  // Puts what another node has changed in a page into its frame, so that it does not count as changed here. Needs no entry, and may be
+  // called from handlers. The runs lie in the page.
+  virtual void update(page_id p, std::span<const run> runs) = 0;
+
+  // Copies what a page holds, of a cached or mirrored page without changes that have not been taken. As update() is called.
+  virtual void read(page_id p, std::byte* into) = 0;
 
  protected:
   pages() = default;

@@ -19,6 +19,7 @@
 #include <weft/port.h>
 
 #include "dsm/pages.h"
+#include "dsm/protocol_statistics.h"
 
 namespace weft::dsm {
 
@@ -43,9 +44,10 @@ class protocol {
   virtual void knowledge(notices& into) { (void)into; }
   virtual void notices_for(bytes knowledge, notices& into) { (void)knowledge, (void)into; }
 
-  // For barriers: this node's own news since the last one. All nodes acquire everybody's, and know the same afterwards.
+  // For barriers: this node's own news since the last one. All nodes acquire everybody's; then each is told what came from the others,
+  // which all know when the next barrier ends: until then some may still be about to acquire it.
   virtual void news(notices& into) { (void)into; }
-  virtual void all_know() {}
+  virtual void all_told(bytes from_others) { (void)from_others; }
 
   // Whether notices are ever more than nothing.
   virtual bool carries_notices() const noexcept = 0;
@@ -53,6 +55,8 @@ class protocol {
   // All nodes, at a barrier: the program's initialisation has ended; pages get their homes by first touch from now on. Returns when
   // this node has no page open whose home may move.
   virtual status end_initialisation() = 0;
+
+  virtual protocol_statistics statistics() const = 0;
 };
 
 }  // namespace weft::dsm

@@ -1,5 +1,6 @@
 #include "dsm/real_pages.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -43,31 +44,37 @@ result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id 
   return p;
 }
 
-// A page gets a place for its twin with its first one, and keeps it.
-void real_pages::make_twins(extent e) {
-  for (page_id p = e.first; p < e.last; ++p) {
-    std::uint32_t& place = twin_place(p);
-    if (place == 0) place = ++twins_used_;
-    std::memcpy(twin(p), system_.base() + std::size_t{p} * page_bytes, page_bytes);
-  }
+// A page gets a place for its twin with its first one, and keeps it. With the twin's lock.
+void real_pages::make_twin(page_id p) {
+  std::uint32_t& place = twin_place(p);
+  if (place == 0) place = ++twins_used_;
+  std::memcpy(twin(p), system_.base() + std::size_t{p} * page_bytes, page_bytes);
+}
+
+bool real_pages::twinned(page_id p) {
+  std::scoped_lock lock(sets_lock_);
+  return twinned_.contains(p);
 }
 
 // An engine that records writes by itself gives no chance to make the twin later.
 void real_pages::open_cached(extent e) {
-  const bool at_once = engine_->records_writes();
-  if (at_once) make_twins(e);
-  {
-    std::scoped_lock lock(sets_lock_);
-    for (page_id p = e.first; p < e.last; ++p) {
-      noted_.insert(p);
-      cached_.insert(p);
-      if (at_once)
-        twinned_.insert(p);
-      else
-        twinned_.erase(p);
-    }
-  }
+  note_exactly(e);
   engine_->open_watched(range_of(e));
+}
+
+void real_pages::note_exactly(extent e) {
+  const bool at_once = engine_->records_writes();
+  for (page_id p = e.first; p < e.last; ++p) {
+    std::scoped_lock lock(twin_lock(p));
+    if (at_once) make_twin(p);
+    std::scoped_lock sets(sets_lock_);
+    noted_.insert(p);
+    cached_.insert(p);
+    if (at_once)
+      twinned_.insert(p);
+    else
+      twinned_.erase(p);
+  }
 }
 
 void real_pages::open_watched(extent e) {
@@ -100,23 +107,30 @@ void real_pages::watch(extent e) {
   for (page_id p = e.first; p < e.last; ++p) noted_.insert(p);
 }
 
+// Watched first: a write that comes before the twin is noted and not among the changes; one that comes after it is both.
+void real_pages::mirror(extent e) {
+  engine_->watch(range_of(e));
+  note_exactly(e);
+}
+
 // A twin that is there stays: what was written since it was made has not been taken yet.
 void real_pages::first_write(page_id p) {
   if (engine_->records_writes()) return;
-  bool missing;
   {
-    std::scoped_lock lock(sets_lock_);
-    missing = cached_.contains(p) && !twinned_.contains(p);
+    std::scoped_lock lock(twin_lock(p));
+    std::scoped_lock sets(sets_lock_);
+    const bool missing = cached_.contains(p) && !twinned_.contains(p);
+    if (missing) make_twin(p);
     if (missing) twinned_.insert(p);
   }
-  if (missing) make_twins({p, p + 1});
   engine_->note_write(p);
 }
 
-// Asks the engine in as few steps as possible: a step costs as much as looking at some hundred pages. Then those that were written are
-// watched again, before their changes are taken: a write in between is among the changes, a later one is noted anew.
+// Asks the engine in few steps: one costs as much as looking at a hundred pages that are closed, or at twenty that are free, of which
+// each counts as written. Then those that were written are watched again, before their changes are taken: a write in between is among
+// the changes, a later one is noted anew.
 void real_pages::take_written(std::vector<page_id>& into) {
-  constexpr page_id worth_a_step = 256;
+  constexpr page_id worth_a_step = 32;
   std::vector<os::page_range> ranges, found, written;
   {
     std::scoped_lock lock(sets_lock_);
@@ -136,24 +150,39 @@ void real_pages::take_written(std::vector<page_id>& into) {
   {
     std::scoped_lock lock(sets_lock_);
     for (const auto& f : found)
-      for (std::size_t p = f.first; p < f.last; ++p) {
-        if (!noted_.contains(static_cast<page_id>(p))) continue;
-        into.push_back(static_cast<page_id>(p));
-        if (!written.empty() && written.back().last == p)
-          ++written.back().last;
-        else
-          written.push_back({p, p + 1});
+      for (page_id first = noted_.next(static_cast<page_id>(f.first)); first < f.last;) {
+        const page_id last = std::min(noted_.next_absent(first), static_cast<page_id>(f.last));
+        written.push_back({first, last});
+        for (page_id p = first; p < last; ++p) into.push_back(p);
+        first = noted_.next(last);
       }
   }
   for (const auto& w : written) engine_->watch(w);
 }
 
 bool real_pages::take_changes(page_id p, changes& into) {
-  {
-    std::scoped_lock lock(sets_lock_);
-    if (!twinned_.contains(p)) return false;  // never written
-  }
+  std::scoped_lock lock(twin_lock(p));
+  if (!twinned(p)) return false;  // never written
   return into.add(std::uint64_t{p} * page_bytes, system_.base() + std::size_t{p} * page_bytes, twin(p), page_bytes);
+}
+
+void real_pages::read(page_id p, std::byte* into) {
+  std::scoped_lock lock(twin_lock(p));
+  const bool exactly = [&] {
+    std::scoped_lock sets(sets_lock_);
+    return cached_.contains(p) && twinned_.contains(p);
+  }();
+  std::memcpy(into, exactly ? twin(p) : system_.base() + std::size_t{p} * page_bytes, page_bytes);
+}
+
+// Into the twin as well: otherwise the next comparison would find it, and send it on as if it were ours.
+void real_pages::update(page_id p, std::span<const run> runs) {
+  std::scoped_lock lock(twin_lock(p));
+  std::byte* const old = twinned(p) ? twin(p) : nullptr;
+  for (const run& r : runs) {
+    std::memcpy(system_.base() + r.offset, r.data.data(), r.data.size());
+    if (old) std::memcpy(old + r.offset % page_bytes, r.data.data(), r.data.size());
+  }
 }
 
 }  // namespace weft::dsm

@@ -1,8 +1,9 @@
 // pages on real memory: frames in a memory file, a page engine for the application's view of them, twins to compare with.
 #pragma once
 
-#include <functional>
+#include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "dsm/page_set.h"
@@ -30,10 +31,13 @@ class real_pages final : public pages {
   void open_free(extent e) override;
   void close(extent e) override;
   void watch(extent e) override;
+  void mirror(extent e) override;
   void first_write(page_id p) override;
   void reopen(page_id p) override { engine_->reopen(p); }
   void take_written(std::vector<page_id>& into) override;
   bool take_changes(page_id p, changes& into) override;
+  void update(page_id p, std::span<const run> runs) override;
+  void read(page_id p, std::byte* into) override;
 
  private:
   real_pages() = default;
@@ -41,7 +45,10 @@ class real_pages final : public pages {
   // Guarded by the page's entry, which the caller holds.
   std::uint32_t& twin_place(page_id p) const noexcept { return reinterpret_cast<std::uint32_t*>(twin_places_.base())[p]; }
   std::byte* twin(page_id p) const noexcept { return twins_.base() + std::size_t{twin_place(p) - 1} * page_bytes; }
-  void make_twins(extent e);
+  void note_exactly(extent e);
+  void make_twin(page_id p);
+  bool twinned(page_id p);
+  os::spin_lock& twin_lock(page_id p) noexcept { return twin_locks_[p % twin_locks_.size()]; }
 
   page_id count_ = 0;
   os::unique_fd file_;
@@ -51,7 +58,8 @@ class real_pages final : public pages {
   std::atomic<std::uint32_t> twins_used_{0};  // relaxed would do: only the number counts
   std::unique_ptr<os::page_engine> engine_;
 
-  os::spin_lock sets_lock_;  // guards the sets
+  std::array<os::spin_lock, 64> twin_locks_;  // by page: the twin's contents, and whether it is the open copy's; taken before sets_lock_
+  os::spin_lock sets_lock_;                   // guards the sets
   page_set noted_;           // cached and watched: to be asked what was written
   page_set cached_;
   page_set twinned_;  // the twin is that of the copy that is open, or was closed last

@@ -46,10 +46,16 @@ class gate {
     }
     waiters_.fetch_sub(1);
   }
-  // Acquire pairs with the release in unlock.
-  bool try_lock() { return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire); }
+  // Sequentially consistent: whoever fails has said before that it waits, and the holder looks for that after unlock.
+  bool try_lock() { return !held_.load() && !held_.exchange(true); }
   void unlock() {
-    held_.store(false);  // sequentially consistent: before the look at waiters_
+    give();
+    wake();
+  }
+
+  // unlock in two steps, for who must not call the port yet. Whoever gives must wake soon.
+  void give() { held_.store(false); }  // sequentially consistent: before the look at waiters_
+  void wake() {
     if (waiters_.load() != 0) port_.nudge(port_.self()).ignore();
   }
 

@@ -95,10 +95,14 @@ object find(const void* address) {
   return o;
 }
 
-std::string short_name(const std::string& file) {
+std::string long_name(const std::string& file) {
   char path[4096];
   const auto size = ::readlink(file.c_str(), path, sizeof path);  // /proc/self/exe; a library's name is its own
-  const std::string whole = size > 0 ? std::string(path, static_cast<std::size_t>(size)) : file;
+  return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : file;
+}
+
+std::string short_name(const std::string& file) {
+  const auto whole = long_name(file);
   return whole.substr(whole.rfind('/') + 1);
 }
 
@@ -111,6 +115,12 @@ std::string name_of_code(const void* address) {
   const auto function = look_up(o, STT_FUNC);
   return base::format("%s+0x%zx", short_name(o.file).c_str(), static_cast<std::size_t>(o.address + 1 - o.base)) +
          (function.empty() ? "" : " in " + (function.size() > longest_name ? function.substr(0, longest_name) + "..." : function));
+}
+
+std::string place_of_call(const void* return_address) {
+  if (!return_address) return {};
+  const object o = find(static_cast<const char*>(return_address) - 1);
+  return o.found ? long_name(o.file) + base::format("+0x%zx", static_cast<std::size_t>(o.address - o.base)) : std::string();
 }
 
 std::string name_of_variable(const void* address) {

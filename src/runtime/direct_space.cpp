@@ -82,20 +82,13 @@ bool direct_space::on_trap(void* address, bool) {
 }
 
 void* direct_space::allocate(std::size_t size, std::size_t alignment, placement where) {
-  bool fresh = false;
-  return heap_->allocate(size, alignment, where, fresh).or_throw();
+  return heap_->allocate(size, alignment, where).or_throw();
 }
 
 void* direct_space::allocate_together(std::size_t size, std::size_t alignment, placement where) {
-  void* p = nullptr;
-  if (self() == 0) {
-    bool fresh = false;
-    p = heap_->allocate(size, alignment, where, fresh).or_throw();
-    if (!fresh) std::memset(p, 0, size);
-  }
-  std::vector<void*> all(nodes());
-  gather(std::as_bytes(std::span<void* const, 1>(&p, 1)), std::as_writable_bytes(std::span(all)));
-  return all[0];
+  const dsm::heap::meeting with_all{[&](bytes mine, mutable_bytes all) { return gather(mine, all), status(); },
+                                    [&] { return barrier(), status(); }};
+  return heap_->allocate_together(size, alignment, where, with_all).or_throw();
 }
 
 void direct_space::release(void* p) {
@@ -121,6 +114,7 @@ void direct_space::meet(const void* caller) {
                                     const wait_note noted(*this, here);
                                     wait();
                                   });
+  note_met();
 }
 
 void direct_space::barrier() {

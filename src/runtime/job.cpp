@@ -94,6 +94,7 @@ struct job::state {
   std::unique_ptr<runtime::question> question;
   int exceptions = std::uncaught_exceptions();
 
+  void look_closely();
   void answer_questions();
   void meet_at_the_end();
   ~state() { joined.store(nullptr); }
@@ -118,12 +119,20 @@ job::job() : state_(std::make_unique<state>()) {
   boot.watch([&fabric](node_id node, const std::string& how) { fabric.mark_failed(node, how); });
   boot.exchange({}, start_limit).or_throw();  // nobody starts before all can be reached
   const auto with_all = [&boot](bytes mine) { return boot.exchange(mine, start_limit).or_throw(); };
-  const runtime::space_choice choice{option(who, "protocol"), option(who, "engine"), who.hosts == 1};
+  const runtime::space_choice choice{option(who, "protocol"), option(who, "engine"), who.hosts == 1,
+                                     base::parse_size(option(who, "protocol-memory")).value_or(0)};
   state_->space = runtime::make_space(fabric, choice, with_all).or_throw();
+  if (const auto where = option(who, "stats"); !where.empty() && where != "-") state_->look_closely();
   runtime::use_space(state_->space.memory.get());
   state_->activity->begin(0);
   state_->began = state_->activity->now();
   state_->answer_questions();
+}
+
+// For the report: what happens to which pages, and whose they are.
+void job::state::look_closely() {
+  if (auto* profile = space.seen->profile()) profile->turn_on();
+  if (auto* allocations = space.seen->allocations()) allocations->turn_on();
 }
 
 // Asked by the launcher, or by a signal to this node; without a launcher it speaks for itself.
@@ -142,24 +151,29 @@ void job::state::meet_at_the_end() {
   const auto& who = boot->who();
   const auto where = option(who, "stats");
   const auto mine = where.empty() ? base::byte_buffer()
-                                  : runtime::collect(*activity, began, *space.seen, *fabric, runtime::most_exchanged / who.nodes);
+                                  : runtime::encode(runtime::take_account(*activity, began, *space.seen, *fabric),
+                                                    runtime::most_exchanged / who.nodes);
   const wait_note noted(*space.memory, {wait_kind::meeting});
   const auto all = boot->exchange(mine, end_limit);
   if (!all || where.empty() || who.self != 0) return;
-  const auto document = runtime::statistics_document(who, boot->way(), fabric->name(), *space.seen, *all);
+  std::vector<runtime::account> accounts;
+  for (const auto& each : *all) accounts.push_back(runtime::decode(each));
+  const auto document = runtime::statistics_document(who, boot->way(), fabric->name(), *space.seen, accounts, where != "-");
   if (boot->deliver(document)) return;
   if (auto written = runtime::write_document(where, document); !written)
     std::fprintf(stderr, "weft: %s\n", written.sentence().c_str());
 }
 
+// A node that an exception drives out has not left in order: its process's end is then a failure, of which the others are told.
 job::~job() {
-  if (std::uncaught_exceptions() == state_->exceptions) state_->meet_at_the_end();
+  const bool in_order = std::uncaught_exceptions() == state_->exceptions;
+  if (in_order) state_->meet_at_the_end();
   state_->question.reset();
   state_->boot->on_roll_call(nullptr);
   runtime::use_space(nullptr);
   state_->fabric->close();
   state_->space.memory.reset();
-  state_->boot->leave().ignore();
+  if (in_order) state_->boot->leave().ignore();
 }
 
 node_id job::self() const noexcept { return state_->boot->who().self; }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "runtime/protocols.h"
 
 namespace weft::runtime {
 namespace {
@@ -17,7 +18,7 @@ constexpr named known[] = {
     {"fabric", "WEFT_FABRIC"},           {"impair", "WEFT_IMPAIR"},     {"port", "WEFT_PORT"},
     {"interface", "WEFT_INTERFACE"},     {"provider", "WEFT_PROVIDER"}, {"stall-after", "WEFT_STALL_AFTER"},
     {"lock-memory", "WEFT_LOCK_MEMORY"}, {"protocol", "WEFT_PROTOCOL"}, {"engine", "WEFT_ENGINE"},
-    {"dead-after", "WEFT_DEAD_AFTER"},   {"stats", "WEFT_STATS"},
+    {"dead-after", "WEFT_DEAD_AFTER"},   {"stats", "WEFT_STATS"},       {"protocol-memory", "WEFT_PROTOCOL_MEMORY"},
 };
 
 status check_fabric(const std::string& fabric, std::uint32_t hosts) {
@@ -30,17 +31,23 @@ status check_fabric(const std::string& fabric, std::uint32_t hosts) {
 }
 
 status check_protocol(const std::string& protocol, std::uint32_t hosts) {
-  if (protocol != "direct" && protocol != "cashmere" && protocol != "hlrc")
-    return {errc::invalid_argument, "there is no protocol '" + protocol + "'; use direct, cashmere or hlrc, or leave --protocol out"};
-  if (protocol == "direct" && hosts > 1)
-    return {errc::invalid_argument,
-            base::format("the protocol direct works inside one host and this job has %u; use cashmere or hlrc", hosts)};
+  const known_protocol* chosen = find_protocol(protocol);
+  if (!chosen)
+    return {errc::invalid_argument, "there is no protocol '" + protocol + "'; use " + protocol_names(false) + ", or leave --protocol out"};
+  if (!chosen->make && hosts > 1)
+    return {errc::invalid_argument, base::format("the protocol %s works inside one host and this job has %u; use %s", chosen->name, hosts,
+                                                 protocol_names(true).c_str())};
   return {};
 }
 
 status check_engine(const std::string& engine) {
   if (engine == "uffd" || engine == "mprotect") return {};
   return {errc::invalid_argument, "there is no page engine '" + engine + "'; use uffd or mprotect, or leave --engine out"};
+}
+
+status check_protocol_memory(const std::string& size) {
+  if (base::parse_size(size).value_or(0) >= 65536) return {};
+  return {errc::invalid_argument, "--protocol-memory " + size + " is not a size of at least 64K; write it like 64M"};
 }
 
 status check_port(const std::string& text, std::uint32_t nodes) {
@@ -72,6 +79,7 @@ status check_options(const launch_options& options, std::uint32_t nodes, std::ui
     if (name == "port") s = check_port(value, nodes);
     if (name == "protocol") s = check_protocol(value, hosts);
     if (name == "engine") s = check_engine(value);
+    if (name == "protocol-memory") s = check_protocol_memory(value);
     if ((name == "stall-after" || name == "dead-after") && base::parse_duration(value).value_or(0) <= 0)
       s = {errc::invalid_argument, "--" + name + " " + value + " is not a duration; write it like 500ms, 5s or 2m"};
     if (!s) return s;

@@ -5,8 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include <weft/port.h>
+
 #include "base/activity.h"
-#include "dsm/home_based.h"
+#include "dsm/page_profile.h"
+#include "dsm/protocol_statistics.h"
+#include "runtime/allocation_log.h"
 
 namespace weft::runtime {
 
@@ -18,6 +22,10 @@ class observed {
 
   // Barriers of all nodes that this node has come to, collective allocations and reductions included.
   std::uint64_t barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
+
+  // What happens to pages and where they were allocated, for whoever turns it on; null where no software keeps them coherent.
+  virtual dsm::page_profile* profile() noexcept { return nullptr; }
+  virtual allocation_log* allocations() noexcept { return nullptr; }
 
   // What threads of this node hold, as wait_record::object says it; and who holds what a thread of this node waits for, where it can
   // be seen from here.
@@ -38,7 +46,24 @@ class observed {
   void note_end() {
     if (activity_) activity_->end();
   }
-  // One thread of a node is in a barrier at a time.
+  // All nodes meet, for as long as it lives. One thread of a node is in a barrier at a time.
+  class meeting {
+   public:
+    meeting(observed& of, const void* caller) : of_(of), before_(of.note(of.next_barrier(caller))) {}
+    ~meeting() {
+      of_.note(before_);
+      of_.note_met();
+    }
+    meeting(const meeting&) = delete;
+    meeting& operator=(const meeting&) = delete;
+
+   private:
+    observed& of_;
+    const wait_record before_;
+  };
+  void note_met() {
+    if (activity_) activity_->end_epoch();
+  }
   wait_record next_barrier(const void* caller) {
     return {.what = wait_kind::barrier, .detail = barriers_.fetch_add(1, std::memory_order_relaxed) + 1, .caller = caller};
   }

@@ -17,14 +17,6 @@ using control::thread_state;
 
 bool waits(const thread_state& t, wait_kind kind) { return t.waits_for == static_cast<std::uint8_t>(kind); }
 
-// An object in shared memory is where it is; a global has its name; anything else is known to this node only.
-std::string name_of(const wait_record& w) {
-  if (!w.address) return {};
-  const auto* at = static_cast<const std::byte*>(w.address);
-  const auto name = at >= region_base && at < region_base + region_bytes ? std::string() : os::name_of_variable(w.address);
-  return name.empty() ? base::format("%p", w.address) : name;
-}
-
 std::string seconds(std::int64_t nanoseconds) {
   return base::format("%.1f s", static_cast<double>(nanoseconds) / static_cast<double>(base::second));
 }
@@ -96,6 +88,14 @@ void tell_barriers(std::span<const roll_answer> nodes, std::vector<std::string>&
 }
 
 }  // namespace
+
+// Anything else than those is known to this node only.
+std::string name_of(const wait_record& w) {
+  if (!w.address) return {};
+  const auto* at = static_cast<const std::byte*>(w.address);
+  const auto name = at >= region_base && at < region_base + region_bytes ? std::string() : os::name_of_variable(w.address);
+  return name.empty() ? base::format("%p", w.address) : name;
+}
 
 presence present(const base::activity& a, observed* shared) {
   presence p;

@@ -15,6 +15,9 @@ namespace weft::runtime {
 // What the threads of this node do. `shared` may be null: there is no shared memory yet.
 control::presence present(const base::activity& a, observed* shared);
 
+// What a thread waits for, for people: an object in shared memory is where it is, a global has its name. "" if it is no object.
+std::string name_of(const wait_record& w);
+
 // What is known of a node: its answer, or what it is up to instead ("has left the job").
 struct roll_answer {
   std::uint32_t node = 0;

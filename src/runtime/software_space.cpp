@@ -4,9 +4,8 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "protocols/cashmere/cashmere.h"
-#include "protocols/hlrc/hlrc.h"
 #include "runtime/ending.h"
+#include "runtime/protocols.h"
 #include "runtime/region.h"
 #include "sync/message_barrier.h"
 #include "sync/message_locks.h"
@@ -46,15 +45,14 @@ result<std::unique_ptr<software_space>> software_space::create(port& p, const sp
 status software_space::build(const space_options& options, const dsm::exchange& with_all) {
   const auto engine = [&](std::byte* base, std::size_t size, int file) { return options.engine(base, size, file, *this); };
   if (auto s = take(pages_, dsm::real_pages::create(region_base, options.pages, engine)); !s) return s;
+  profile_ = std::make_unique<dsm::page_profile>(*pages_);
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
-  if (auto s = take(homes_, dsm::homes::create(port_, *pages_, with_all)); !s) return s;
-  if (options.protocol == "cashmere") {
-    if (auto s = take(protocol_, protocols::cashmere::create(port_, *pages_, *table_, *homes_, with_all)); !s) return s;
-  } else if (options.protocol == "hlrc") {
-    if (auto s = take(protocol_, protocols::hlrc::create(port_, *pages_, *table_, *homes_, with_all)); !s) return s;
-  } else {
-    return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose direct, cashmere or hlrc"};
-  }
+  const known_protocol* chosen = find_protocol(options.protocol);
+  if (!chosen || !chosen->make)
+    return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose " + protocol_names(true)};
+  if (chosen->has_homes)
+    if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all)); !s) return s;
+  if (auto s = take(protocol_, chosen->make({port_, *profile_, *table_, homes_.get(), options.protocol_memory, with_all})); !s) return s;
   releases_ = std::make_unique<sync::releases>(port_, *protocol_);
   if (options.chores) chores_ = options.chores();
   if (protocol_->carries_notices()) {
@@ -81,6 +79,7 @@ bool software_space::have(dsm::page_id p, bool write) {
   const auto used = heap_->ever_used(p);
   if (used && !*used) return false;
   const wait_note noted(*this, {.what = wait_kind::page, .address = region_base + std::size_t{p} * dsm::page_bytes});
+  profile_->fault(p, write);
   const status done = !used ? used.failure() : write ? protocol_->write_fault(p) : protocol_->read_fault(p);
   if (done) [[likely]]
     return true;
@@ -91,21 +90,24 @@ bool software_space::have(dsm::page_id p, bool write) {
 // --- memory ----------------------------------------------------------------------------------------------------------------------
 
 void* software_space::allocate(std::size_t size, std::size_t alignment, placement where) {
-  bool fresh = false;
-  return heap_->allocate(size, alignment, where, fresh).or_throw();
+  void* p = heap_->allocate(size, alignment, where).or_throw();
+  allocations_.note(p, size);
+  return p;
 }
 
 void* software_space::allocate_together(std::size_t size, std::size_t alignment, placement where) {
-  void* p = nullptr;
-  if (self() == 0) {
-    bool fresh = false;
-    p = heap_->allocate(size, alignment, where, fresh).or_throw();
-    if (!fresh) std::memset(p, 0, size);
-  }
-  std::vector<void*> all(nodes());
-  const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
-  barriers_->gather(std::as_bytes(std::span<void* const, 1>(&p, 1)), std::as_writable_bytes(std::span(all))).or_throw();
-  return all[0];
+  const auto caller = __builtin_return_address(0);
+  const dsm::heap::meeting with_all{[&](bytes mine, mutable_bytes all) {
+                                      const meeting here(*this, caller);
+                                      return barriers_->gather(mine, all);
+                                    },
+                                    [&] {
+                                      const meeting here(*this, caller);
+                                      return barriers_->arrive_and_wait();
+                                    }};
+  void* p = heap_->allocate_together(size, alignment, where, with_all).or_throw();
+  if (self() == 0) allocations_.note(p, size);
+  return p;
 }
 
 void software_space::release(void* p) {
@@ -242,17 +244,17 @@ void software_space::barrier(sync_object& b, std::uint32_t participants) {
 }
 
 void software_space::barrier() {
-  const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
+  const meeting here(*this, __builtin_return_address(0));
   barriers_->arrive_and_wait().or_throw();
   after_barrier();
 }
 
 void software_space::barrier_within() {
-  const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
+  const meeting here(*this, __builtin_return_address(0));
   barriers_->arrive_and_wait().or_throw();
 }
 void software_space::gather(bytes mine, mutable_bytes all) {
-  const wait_note noted(*this, next_barrier(__builtin_return_address(0)));
+  const meeting here(*this, __builtin_return_address(0));
   barriers_->gather(mine, all).or_throw();
   after_barrier();
 }

@@ -9,7 +9,7 @@
 
 #include "dsm/chores.h"
 #include "dsm/heap.h"
-#include "dsm/home_based.h"
+#include "dsm/protocol.h"
 #include "dsm/real_pages.h"
 #include "runtime/observed.h"
 #include "runtime/region.h"
@@ -25,10 +25,13 @@ using engine_source =
     std::function<result<std::unique_ptr<os::page_engine>>(std::byte* base, std::size_t size, int file, os::page_engine::fault_handler&)>;
 engine_source engine_of_kernel(os::page_engine::way how);
 
+inline constexpr std::size_t default_protocol_memory = std::size_t{64} << 20;
+
 struct space_options {
-  std::string protocol;  // "cashmere", "hlrc"
+  std::string protocol;  // a name of runtime/protocols.h
   engine_source engine = engine_of_kernel(os::page_engine::way::best);
   dsm::page_id pages = region_pages;
+  std::size_t protocol_memory = default_protocol_memory;  // lrc: bytes for intervals and diffs
   std::function<std::unique_ptr<dsm::chores>()> chores = {};  // who does what handlers cannot; without one, no release is put off
 };
 
@@ -69,6 +72,8 @@ class software_space final : public space, public observed, private os::page_eng
   const char* protocol() const noexcept override { return protocol_->name(); }
   const char* engine() const noexcept override { return pages_->engine(); }
   dsm::protocol_statistics statistics() const override { return protocol_->statistics(); }
+  dsm::page_profile* profile() noexcept override { return profile_.get(); }
+  allocation_log* allocations() noexcept override { return &allocations_; }
   std::vector<std::uint64_t> held() override { return locks_->held(); }
 
  private:
@@ -83,9 +88,10 @@ class software_space final : public space, public observed, private os::page_eng
   port& port_;
   // In the order in which they stand on one another; they go in the reverse order.
   std::unique_ptr<dsm::real_pages> pages_;
+  std::unique_ptr<dsm::page_profile> profile_;  // the pages as everything above sees them
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;
-  std::unique_ptr<dsm::home_based> protocol_;
+  std::unique_ptr<dsm::protocol> protocol_;
   std::unique_ptr<sync::releases> releases_;
   std::unique_ptr<sync::locks> locks_;
   std::unique_ptr<sync::words> words_;
@@ -94,6 +100,7 @@ class software_space final : public space, public observed, private os::page_eng
   std::unique_ptr<dsm::chores> chores_;  // of locks_; ends before these
   std::atomic<std::uint32_t> named_{0};  // objects that this node has made in shared memory
   std::atomic<bool> initialised_{false};
+  allocation_log allocations_;
 };
 
 }  // namespace weft::runtime

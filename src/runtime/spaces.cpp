@@ -53,6 +53,7 @@ result<made_space> make_space(port& p, const space_choice& choice, const dsm::ex
   const std::string protocol = !choice.protocol.empty() ? choice.protocol : choice.one_host ? "direct" : "hlrc";
   if (protocol == "direct") return seen(direct_space::create(p, with_all));
   space_options options{protocol};
+  if (choice.protocol_memory != 0) options.protocol_memory = choice.protocol_memory;
   if (choice.engine == "uffd") options.engine = engine_of_kernel(os::page_engine::way::uffd);
   if (choice.engine == "mprotect") options.engine = engine_of_kernel(os::page_engine::way::mprotect);
   options.chores = [] { return std::make_unique<chore_thread>(); };

@@ -12,9 +12,10 @@
 namespace weft::runtime {
 
 struct space_choice {
-  std::string protocol;  // direct, cashmere, hlrc; "" for the best: direct on one host, hlrc across hosts
+  std::string protocol;  // a name of runtime/protocols.h; "" for the best: direct on one host, hlrc across hosts
   std::string engine;    // uffd, mprotect; "" for the best
   bool one_host = true;
+  std::size_t protocol_memory = 0;  // bytes; 0 for what is usual
 };
 
 struct made_space {

@@ -3,81 +3,20 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
 
 #include "base/text.h"
+#include "runtime/json.h"
 #include "runtime/version.h"
 
 namespace weft::runtime {
 
 namespace {
 
-// Objects and lists of JSON, one after another.
-class json {
- public:
-  json& open(const char* key, char bracket) {
-    begin(key);
-    text_ += bracket;
-    first_ = true;
-    closing_ += bracket == '{' ? '}' : ']';
-    return *this;
-  }
-  json& close() {
-    const char bracket = closing_.back();
-    closing_.pop_back();
-    text_ += bracket;
-    first_ = false;
-    return *this;
-  }
-  json& number(const char* key, std::uint64_t value) {
-    begin(key);
-    text_ += std::to_string(value);
-    return *this;
-  }
-  json& seconds(const char* key, base::nanoseconds value) {
-    begin(key);
-    text_ += base::format("%.9f", static_cast<double>(value) / static_cast<double>(base::second));
-    return *this;
-  }
-  json& text(const char* key, const std::string& value) {  // of ours: nothing in it needs an escape
-    begin(key);
-    text_ += '"' + value + '"';
-    return *this;
-  }
-  json& line() {
-    pending_line_ = true;
-    return *this;
-  }
-  std::string take() { return std::move(text_) + "\n"; }
-
- private:
-  void begin(const char* key) {
-    if (!first_) text_ += ',';
-    if (std::exchange(pending_line_, false))
-      text_ += '\n' + std::string(closing_.size(), ' ');
-    else if (!first_)
-      text_ += ' ';
-    first_ = false;
-    if (key) text_ += std::string("\"") + key + "\": ";
-  }
-
-  std::string text_, closing_;
-  bool first_ = true, pending_line_ = false;
-};
-
-struct told {
-  node_statistics is;
-  std::vector<traffic_with> traffic;
-};
-
-told read(const base::byte_buffer& from) {
-  told t;
-  if (from.size() < sizeof t.is) return t;
-  std::memcpy(&t.is, from.data(), sizeof t.is);
-  t.traffic.resize((from.size() - sizeof t.is) / sizeof(traffic_with));
-  if (!t.traffic.empty()) std::memcpy(t.traffic.data(), from.data() + sizeof t.is, t.traffic.size() * sizeof(traffic_with));
-  return t;
-}
+// The text of the lists for the report is bounded, because the document travels in one message.
+constexpr std::size_t most_list_text = std::size_t{8} * 1024 * 1024;
 
 void write_times(json& out, const std::array<base::nanoseconds, base::phases>& spent) {
   const auto of = [&](base::phase p) { return spent[static_cast<std::size_t>(p)]; };
@@ -88,7 +27,7 @@ void write_times(json& out, const std::array<base::nanoseconds, base::phases>& s
   out.close();
 }
 
-void write_counts(json& out, const node_statistics& n) {
+void write_counts(json& out, const account::numbers& n) {
   const auto of = [&](base::event e) { return n.events[static_cast<std::size_t>(e)]; };
   using base::event;
   const auto& p = n.protocol;
@@ -98,6 +37,7 @@ void write_counts(json& out, const node_statistics& n) {
   out.number("diffs", p.changed_pages).number("diff_bytes", p.changed_bytes).number("diff_runs", p.changed_runs);
   out.number("notices_sent", p.notices_out).number("notices_received", p.notices_in).number("invalidated", p.invalidated);
   out.number("releases", p.releases).number("acquires", p.acquires);
+  out.number("collections", p.collections).number("protocol_memory", p.most_memory);
   out.number("lock_acquires", of(event::lock_acquires)).number("lock_waits", of(event::lock_waits));
   out.number("barriers", n.barriers).number("value_waits", of(event::value_waits));
   out.number("condition_waits", of(event::condition_waits));
@@ -114,66 +54,124 @@ void write_port(json& out, const port_statistics& p) {
   out.close();
 }
 
-void write_node(json& out, node_id number, std::uint32_t host, const told& t) {
-  out.line().open(nullptr, '{');
-  out.number("node", number).number("host", host).number("threads", t.is.threads).seconds("wall", t.is.wall);
-  write_times(out, t.is.spent);
-  out.seconds("communication_thread", t.is.served);
-  write_counts(out, t.is);
-  write_port(out, t.is.port);
-  out.line().open("traffic", '[');
-  for (const auto& with : t.traffic)
-    out.open(nullptr, '{').number("node", with.node).number("fetched_bytes", with.fetched).number("diff_bytes", with.changed).close();
+void write_epochs(json& out, const base::activity::epoch_times& e) {
+  using base::phase;
+  out.line().open("epochs", '{').number("barriers_each", e.barriers);
+  out.line().open("time", '[');
+  for (const auto& spent : e.spent) {
+    out.open(nullptr, '[');
+    for (const phase p : {phase::compute, phase::fetch, phase::lock, phase::barrier, phase::handler, phase::protocol})
+      out.seconds(nullptr, spent[static_cast<std::size_t>(p)]);
+    out.close();
+  }
   out.close().close();
+}
+
+void write_locks(json& out, const std::vector<account::contended>& locks) {
+  out.line().open("locks", '[');
+  for (const auto& l : locks)
+    out.line().open(nullptr, '{').text("name", l.name).number("waits", l.waits).seconds("waited", l.waited).text("place", l.place).close();
+  out.close();
+}
+
+void write_ranges(json& out, const char* key, const std::vector<account::byte_range>& ranges) {
+  if (ranges.empty()) return;
+  out.open(key, '[');
+  for (const auto& r : ranges) out.open(nullptr, '[').number(nullptr, r.first).number(nullptr, r.last).close();
+  out.close();
+}
+
+void write_pages(json& out, const account& a, std::size_t most_text) {
+  const auto limit = out.size() + most_text;
+  std::size_t written = 0;
+  out.line().open("pages", '[');
+  for (const auto& p : a.pages) {
+    if (out.size() > limit) break;
+    out.line().open(nullptr, '{').number("page", p.number);
+    if (p.home) out.yes("home");
+    for (const auto& [key, value] : {std::pair{"read_faults", p.read_faults}, {"write_faults", p.write_faults}, {"fetches", p.fetches},
+                                     {"writes", p.writes}})
+      if (value != 0) out.number(key, value);
+    if (p.changed_bytes != 0) out.number("diff_bytes", p.changed_bytes);
+    write_ranges(out, "written", p.written);
+    write_ranges(out, "by_others", p.by_others);
+    out.close();
+    ++written;
+  }
+  out.close();
+  out.line().number("pages_left_out", a.is.pages_left_out + (a.pages.size() - written));
+}
+
+void write_allocations(json& out, const std::vector<account>& nodes) {
+  std::set<std::uint64_t> used;
+  for (const auto& a : nodes)
+    for (const auto& p : a.pages) used.insert(p.number);
+  const auto limit = out.size() + most_list_text;
+  out.line().open("allocations", '[');
+  for (node_id n = 0; n < nodes.size(); ++n)
+    for (const auto& b : nodes[n].allocated) {
+      const auto first = used.lower_bound(b.offset / dsm::page_bytes);
+      if (first == used.end() || *first * dsm::page_bytes >= b.offset + b.bytes || out.size() > limit) continue;
+      out.line().open(nullptr, '{').number("offset", b.offset).number("bytes", b.bytes).number("blocks", b.count).number("node", n);
+      out.open("calls", '[');
+      if (b.site < nodes[n].sites.size())
+        for (const auto& call : nodes[n].sites[b.site]) out.text(nullptr, call);
+      out.close().close();
+    }
+  out.close();
+}
+
+void write_node(json& out, const identity& who, node_id number, const account& a, bool for_report) {
+  out.line().open(nullptr, '{');
+  out.number("node", number).number("host", who.host_of[number]).number("threads", a.is.threads).seconds("wall", a.is.wall);
+  write_times(out, a.is.spent);
+  out.seconds("communication_thread", a.is.served);
+  write_counts(out, a.is);
+  write_port(out, a.is.port);
+  out.line().open("traffic", '[');
+  for (const auto& with : a.traffic)
+    out.open(nullptr, '{').number("node", with.node).number("fetched_bytes", with.fetched).number("diff_bytes", with.changed).close();
+  out.close();
+  if (for_report) {
+    write_epochs(out, a.epochs);
+    write_locks(out, a.locks);
+    write_pages(out, a, most_list_text / who.nodes);
+  }
+  out.close();
+}
+
+// What this process was started as.
+std::string command_line() {
+  std::ifstream file("/proc/self/cmdline");
+  std::string all(std::istreambuf_iterator<char>(file), {});
+  while (!all.empty() && all.back() == '\0') all.pop_back();
+  std::replace(all.begin(), all.end(), '\0', ' ');
+  constexpr std::size_t longest = 1000;
+  return all.substr(0, longest);
 }
 
 }  // namespace
 
-base::byte_buffer collect(const base::activity& a, base::nanoseconds began, const observed& shared, const port& p, std::size_t room) {
-  node_statistics n;
-  const auto times = a.summed();
-  n.threads = times.threads;
-  n.wall = a.now() - began;
-  n.spent = times.spent;
-  n.served = times.served;
-  for (std::size_t e = 0; e < base::events; ++e) n.events[e] = a.sum(static_cast<base::event>(e));
-  n.barriers = shared.barriers();
-  n.protocol = shared.statistics();
-  n.port = p.statistics();
-  std::vector<traffic_with> traffic;
-  const auto with = a.traffic();
-  for (node_id peer = 0; peer < with.size(); ++peer)
-    if (with[peer].fetched + with[peer].changed != 0) traffic.push_back({peer, with[peer].fetched, with[peer].changed});
-  if (const std::size_t most = (room - sizeof n) / sizeof(traffic_with); traffic.size() > most) {
-    const auto more = [](const auto& x, const auto& y) { return x.fetched + x.changed > y.fetched + y.changed; };
-    std::partial_sort(traffic.begin(), traffic.begin() + static_cast<std::ptrdiff_t>(most), traffic.end(), more);
-    traffic.resize(most);
-  }
-  base::byte_buffer all(sizeof n + traffic.size() * sizeof(traffic_with));
-  std::memcpy(all.data(), &n, sizeof n);
-  if (!traffic.empty()) std::memcpy(all.data() + sizeof n, traffic.data(), traffic.size() * sizeof(traffic_with));
-  return all;
-}
-
 std::string statistics_document(const identity& who, const char* way, const char* fabric, const observed& shared,
-                                const std::vector<base::byte_buffer>& all) {
+                                const std::vector<account>& nodes, bool for_report) {
   json out;
   base::nanoseconds wall = 0;
   std::array<base::nanoseconds, base::phases> spent{};
-  std::vector<told> nodes;
-  for (const auto& each : all) {
-    nodes.push_back(read(each));
-    wall = std::max(wall, nodes.back().is.wall);
-    for (std::size_t p = 0; p < base::phases; ++p) spent[p] += nodes.back().is.spent[p];
+  for (const auto& a : nodes) {
+    wall = std::max(wall, a.is.wall);
+    for (std::size_t p = 0; p < base::phases; ++p) spent[p] += a.is.spent[p];
   }
   out.open(nullptr, '{').line().text("weft", version).text("started_by", way).number("nodes", who.nodes).number("hosts", who.hosts);
   out.text("fabric", fabric).text("protocol", shared.protocol()).text("engine", shared.engine());
+  out.line().text("command", command_line());
   out.line().open("all", '{').seconds("wall", wall);
   write_times(out, spent);
   out.close();
   out.line().open("per_node", '[');
-  for (node_id n = 0; n < nodes.size(); ++n) write_node(out, n, who.host_of[n], nodes[n]);
-  out.close().close();
+  for (node_id n = 0; n < nodes.size(); ++n) write_node(out, who, n, nodes[n], for_report);
+  out.close();
+  if (for_report) write_allocations(out, nodes);
+  out.close();
   return out.take();
 }
 

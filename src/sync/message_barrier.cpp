@@ -6,8 +6,8 @@
 
 #include "base/bytes.h"
 #include "dsm/own_handlers.h"
+#include "dsm/parcels.h"
 #include "dsm/waiting.h"
-#include "sync/parcels.h"
 
 namespace weft::sync {
 
@@ -45,13 +45,13 @@ void message_barrier::take_arrival(const message& m) {
   std::scoped_lock guard(lock_);
   phase& ph = phases_[m.words[0] % 2];
   const node_id place = m.source - first_child();
-  if (place < ph.from_children.size() && take_piece(m, ph.from_children[place])) ++ph.arrived;
+  if (place < ph.from_children.size() && dsm::take_piece(m, ph.from_children[place])) ++ph.arrived;
 }
 
 void message_barrier::take_departure(const message& m) {
   std::scoped_lock guard(lock_);
   phase& ph = phases_[m.words[0] % 2];
-  if (take_piece(m, ph.from_parent)) ph.departed = true;
+  if (dsm::take_piece(m, ph.from_parent)) ph.departed = true;
 }
 
 status message_barrier::meet(bytes mine, mutable_bytes all) {
@@ -78,7 +78,7 @@ status message_barrier::meet(bytes mine, mutable_bytes all) {
   }
   if (port_.self() != 0) {
     const node_id parent = (port_.self() - 1) / fan_in;
-    if (auto sent = send_parcel(port_, parent, lane::request, dsm::barrier_arrival, words, merged); !sent) return sent;
+    if (auto sent = dsm::send_parcel(port_, parent, lane::request, dsm::barrier_arrival, words, merged); !sent) return sent;
     const auto told = [&] {
       std::scoped_lock guard(lock_);
       return ph.departed;
@@ -90,7 +90,7 @@ status message_barrier::meet(bytes mine, mutable_bytes all) {
     ph.departed = false;
   }
   for (node_id c = 0; c < children(); ++c)
-    if (auto sent = send_parcel(port_, first_child() + c, lane::request, dsm::barrier_departure, words, merged); !sent) return sent;
+    if (auto sent = dsm::send_parcel(port_, first_child() + c, lane::request, dsm::barrier_departure, words, merged); !sent) return sent;
 
   dsm::notices others;
   base::reader in(merged);
@@ -102,7 +102,7 @@ status message_barrier::meet(bytes mine, mutable_bytes all) {
     if (node != port_.self()) others.insert(others.end(), from.begin(), from.end());
   }
   if (auto acquired = protocol_.acquire(others); !acquired) return acquired;
-  protocol_.all_know();
+  protocol_.all_told(others);
   return {};
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/activity.h"
 #include "dsm/own_handlers.h"
+#include "dsm/parcels.h"
 #include "dsm/waiting.h"
-#include "sync/parcels.h"
 
 namespace weft::sync {
 
@@ -102,7 +102,7 @@ status message_locks::ask(object_number n) {
   dsm::notices known;
   protocol_.knowledge(known);
   const word words[] = {n, port_.self()};
-  return send_parcel(port_, manager_of(n), lane::request, dsm::lock_request, words, known);
+  return dsm::send_parcel(port_, manager_of(n), lane::request, dsm::lock_request, words, known);
 }
 
 // At the manager. The knowledge of a node fits one message: four bytes for each node.
@@ -177,7 +177,7 @@ status message_locks::pass_on(object_number n, request to) {
     granted.insert(granted.end(), l.arriving.begin(), l.arriving.end());
     l.arriving.clear();
   }
-  return send_parcel(port_, to.from, lane::reply, dsm::lock_grant, std::span<const word, 1>(&n, 1), granted);
+  return dsm::send_parcel(port_, to.from, lane::reply, dsm::lock_grant, std::span<const word, 1>(&n, 1), granted);
 }
 
 void message_locks::take_grant(const message& m) {
@@ -185,7 +185,7 @@ void message_locks::take_grant(const message& m) {
   {
     std::scoped_lock guard(lock_);
     local& l = find(m.words[0]);
-    if (!take_piece(m, l.arriving)) return;
+    if (!dsm::take_piece(m, l.arriving)) return;
     l.here = true;
     l.asked = false;
     if (l.wanted != 0 || l.next.empty()) return;

@@ -26,11 +26,37 @@ hlrc_is_right_on_shm() { for n in 1 2 3 4 8; do right_on $n --protocol hlrc; don
 hlrc_is_right_on_shm_with_mprotect() { for n in 2 3 8; do right_on $n --protocol hlrc --engine mprotect; done; }
 hlrc_is_right_on_udp() { for n in 2 4; do right_on $n --protocol hlrc --fabric udp; done; }
 hlrc_is_right_on_udp_that_loses() { right_on 4 --protocol hlrc --fabric udp --impair loss=5%; }
+the_variants_are_right() {
+  local variant
+  for variant in hlrc-au hlrc-moving hlrc-update; do
+    right_on 3 --protocol $variant
+    right_on 2 --protocol $variant --engine mprotect
+    right_on 2 --protocol $variant --fabric udp --impair loss=1%
+  done
+}
 hlrc_is_right_on_ofi() { right_on 4 --protocol hlrc --fabric ofi; }
+lrc_is_right_on_shm() { for n in 1 2 8; do right_on $n --protocol lrc; done; }
+lrc_is_right_on_shm_with_mprotect() { right_on 3 --protocol lrc --engine mprotect; }
+lrc_is_right_on_udp_that_loses() { right_on 4 --protocol lrc --fabric udp --impair loss=5%; }
+lrc_is_right_on_ofi() { right_on 4 --protocol lrc --fabric ofi; }
+lrc_is_right_with_little_memory() {
+  right_on 4 --protocol lrc --protocol-memory 64K
+  right_on 2 --protocol lrc --protocol-memory 64K --fabric udp
+}
+lrc_is_right_to_stay_within_its_memory() { # tests/dst has a longer one
+  run "$WEFT" run -n 2 --protocol lrc --protocol-memory 256K --stats=stats "$MEMORY_PROBE" handover 2000
+  expect_status 0
+  expect_out '^handover: right on 2 nodes$'
+  local most
+  for most in $(sed -n 's/.*"protocol_memory": \([0-9]*\).*/\1/p' stats); do
+    [ "$most" -le 262144 ] || fail "$most bytes are more than 256K"
+  done
+  grep -qE '"collections": [1-9]' stats || fail "nothing was collected"
+}
 
 an_untouched_hundred_gib_is_right_and_free() {
   local way
-  for way in 'direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect'; do
+  for way in 'direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect' 'lrc --engine uffd' 'lrc --engine mprotect'; do
     # shellcheck disable=SC2086
     run "$WEFT" run -n 2 --protocol $way "$MEMORY_PROBE" spacious
     expect_status 0
@@ -47,7 +73,7 @@ the_page_engine_that_works_is_right() {
 }
 a_program_in_c_is_right() {
   local protocol
-  for protocol in direct cashmere hlrc; do
+  for protocol in direct cashmere hlrc lrc; do
     run "$WEFT" run -n 2 --protocol $protocol "$C_PROBE"
     expect_status 0
     expect_out '^c: right on 2 nodes$'
@@ -59,8 +85,9 @@ a_program_in_c_is_right() {
 the_job_is_right_to_end_when_a_node_is_killed() {
   local fabric protocol when started
   for fabric in shm udp; do
-    for protocol in direct cashmere hlrc; do
+    for protocol in direct cashmere hlrc lrc; do
       for when in holding home barrier waiting; do
+        [ $protocol = lrc ] && [ $when != home ] && continue # its locks and barriers are those of hlrc
         started=$SECONDS
         run "$WEFT" run -n 3 --fabric $fabric --protocol $protocol "$MEMORY_PROBE" die $when
         expect_status 137
@@ -74,7 +101,7 @@ the_job_is_right_to_end_when_a_node_is_killed() {
 an_unknown_protocol_is_refused() {
   run "$WEFT" run -n 2 --protocol none "$MEMORY_PROBE"
   [ "$status" != 0 ] || fail "expected an exit status that is not 0"
-  grep -q "there is no protocol 'none'; use direct, cashmere or hlrc" err || fail "expected a sentence that names the choices"
+  grep -q "there is no protocol 'none'; use direct, .*hlrc" err || fail "expected a sentence that names the choices"
 }
 
 for behaviour in $(declare -F | sed -n 's/^declare -f \(.*_right.*\|direct_is_what.*\|an_unknown.*\)$/\1/p'); do

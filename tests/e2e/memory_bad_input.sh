@@ -5,7 +5,7 @@ source "$(dirname "$0")/lib.sh"
 # told MISTAKE SENTENCE
 told() {
   local protocol
-  for protocol in direct cashmere hlrc; do
+  for protocol in direct cashmere hlrc lrc; do
     run "$WEFT" run -n 2 --protocol $protocol "$MISTAKE_PROBE" "$1"
     [ "$status" = 70 ] || fail "expected exit status 70 with $protocol from: $1"
     expect_one_sentence "^weft: node [01] \(host .*, pid [0-9]+\): $2"
@@ -42,7 +42,17 @@ unlock_by_who_does_not_hold_it() {
   told unlock_shared_without_readers 'a shared mutex was unlocked '
 }
 
+leaving_by_an_exception() {
+  for protocol in direct cashmere hlrc; do
+    run "$WEFT" run -n 2 --protocol $protocol "$MISTAKE_PROBE" an_exception
+    expect_status 3
+    expect_one_sentence '^weft: node 1 \(host .*, pid [0-9]+\) exited with status 3; the job was ended$'
+    nothing_is_left
+  done
+}
+
 check memory_that_there_is_not
+check leaving_by_an_exception
 check memory_where_it_cannot_be
 check free_of_what_is_no_block
 check unlock_by_who_does_not_hold_it

@@ -176,6 +176,23 @@ void reuse(weft::job& job) {
   }
 }
 
+// Arrays that are placed alike take each other's memory, and find it cleared, whoever has written it.
+void reuse_of_placed_arrays(weft::job& job) {
+  constexpr std::size_t count = 5'000;
+  std::map<weft::placement::rule, void*> before;
+  for (int round = 0; round < 4; ++round)
+    for (const auto where : {weft::placement::block(), weft::placement::cyclic(), weft::placement::on(job.nodes() - 1)}) {
+      auto values = weft::make_array<std::uint64_t>(count, where);
+      check(std::all_of(values.begin(), values.end(), [](auto v) { return v == 0; }), "an array that is not cleared");
+      check(round == 0 || before[where.by] == values.data(), "memory that is not used again");
+      before[where.by] = values.data();
+      weft::barrier();
+      for (std::size_t i = job.self(); i < count; i += job.nodes()) values[i] = i + 1;
+      weft::barrier();
+      if (job.self() == 0) weft::free(values.data());
+    }
+}
+
 // Lines of /proc/self/maps: the kernel allows 65530 unless told otherwise.
 std::size_t mappings() {
   std::ifstream maps("/proc/self/maps");
@@ -249,6 +266,23 @@ void die(weft::job& job, const std::string& when) {
   ::pause();
 }
 
+// A mutex goes from node to node so often, without a barrier, and every holder writes.
+void hand_over(weft::job& job, std::uint64_t times) {
+  auto& m = weft::make<weft::mutex>();
+  auto a = weft::make_array<std::uint64_t>(3);  // writes, hand-overs, who was last
+  std::uint64_t mine = 0, seen = 0;
+  for (bool more = true; more;) {
+    std::scoped_lock lock(m);
+    check(a[0] >= seen, "a count that went back");
+    seen = ++a[0];
+    ++mine;
+    if (a[2] != job.self() + 1) ++a[1];
+    a[2] = job.self() + 1;
+    more = a[1] < times;
+  }
+  check(weft::sum(mine) == a[0], "a count that is not the sum of all writes");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -262,9 +296,10 @@ int main(int argc, char** argv) {
   if (all || what == "pipeline") pipeline(job, 20);
   if (all || what == "conditions") conditions(job, 10);
   if (all || what == "threads") threads(job, 4);
-  if (all || what == "reuse") reuse(job);
+  if (all || what == "reuse") reuse(job), reuse_of_placed_arrays(job);
   if (what == "million") million(job);
   if (what == "spacious") spacious(job);
+  if (what == "handover") hand_over(job, std::stoul(argv[2]));
   if (what == "die") die(job, argv[2]);
   weft::barrier();
   if (job.self() == 0) std::printf("%s: right on %u nodes\n", what.c_str(), job.nodes());

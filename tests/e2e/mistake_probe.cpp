@@ -15,6 +15,8 @@ struct shared {
   char* block = nullptr;
 };
 
+struct mistake {};  // that the program knows how to handle
+
 void on_another_thread(const std::function<void()>& work) { std::thread(work).join(); }
 
 const std::map<std::string, std::function<void(weft::job&, shared&)>> mistakes = {
@@ -61,6 +63,11 @@ const std::map<std::string, std::function<void(weft::job&, shared&)>> mistakes =
        weft::barrier();
        weft::allocate(100);  // when node 0 takes back what others have freed
      }},
+    // exceptions: node 1 leaves the job by one that main catches
+    {"an_exception",
+     [](weft::job& job, auto&) {
+       if (job.self() == 1) throw mistake{};
+     }},
     // locks
     {"unlock_of_a_free_mutex", [](auto&, shared& s) { s.mutex.unlock(); }},
     {"unlock_by_another_node",
@@ -83,10 +90,14 @@ const std::map<std::string, std::function<void(weft::job&, shared&)>> mistakes =
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
-  weft::job job(argc, argv);
-  auto& s = weft::make<shared>();
-  mistakes.at(argv[1])(job, s);
-  weft::barrier();
-  weft::barrier();
-  std::printf("nobody minds\n");
+  try {
+    weft::job job(argc, argv);
+    auto& s = weft::make<shared>();
+    mistakes.at(argv[1])(job, s);
+    weft::barrier();
+    weft::barrier();
+    std::printf("nobody minds\n");
+  } catch (const mistake&) {
+    return 3;
+  }
 }

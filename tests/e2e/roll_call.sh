@@ -13,7 +13,7 @@ stalls() { # nodes, protocol, what
 }
 
 two_mutexes_locked_crosswise_are_told_with_their_holders() {
-  for protocol in direct cashmere hlrc; do
+  for protocol in direct cashmere hlrc lrc; do
     stalls 2 $protocol deadlock
     expect_err "node 0 thread 0 waits [1-3]\.[0-9] s for mutex .*second_mutex \(held by node 1\) at activity_probe\+0x[0-9a-f]+ in .*lock_crosswise"
     expect_err "node 1 thread 0 waits [1-3]\.[0-9] s for mutex .*first_mutex \(held by node 0\) at activity_probe\+0x[0-9a-f]+ in .*lock_crosswise"
@@ -21,7 +21,7 @@ two_mutexes_locked_crosswise_are_told_with_their_holders() {
 }
 
 a_node_that_computes_and_never_comes_to_a_barrier_is_named() {
-  for protocol in direct cashmere hlrc; do
+  for protocol in direct cashmere hlrc lrc; do
     stalls 4 $protocol away
     expect_err "nodes 0, 1 and 3 have reached barrier 2 at activity_probe\+0x[0-9a-f]+ in .*stay_away.* and wait [1-3]\.[0-9] s; node 2 has not: it computes$"
     expect_err "node 2 thread 0 computes$"

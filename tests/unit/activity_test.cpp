@@ -182,5 +182,55 @@ TEST(activity, a_record_is_read_whole_while_its_thread_changes_it) {
   writer.join();
 }
 
+TEST(activity, an_epoch_has_the_time_from_one_meeting_to_the_next) {
+  machine m;
+  activity a(m.source(), 1);
+  a.begin(0);
+  for (const nanoseconds computed : {10, 30}) {
+    m.time += computed;
+    const auto before = a.waits_for({wait_kind::barrier});
+    m.time += 5;
+    a.waits_for(before);
+    a.end_epoch();
+  }
+  const auto epochs = a.epochs();
+  EXPECT_EQ(epochs.barriers, 1u);
+  ASSERT_EQ(epochs.spent.size(), 2u);
+  EXPECT_EQ(epochs.spent[0][static_cast<std::size_t>(phase::compute)], 10);
+  EXPECT_EQ(epochs.spent[1][static_cast<std::size_t>(phase::compute)], 30);
+  EXPECT_EQ(epochs.spent[1][static_cast<std::size_t>(phase::barrier)], 5);
+}
+
+TEST(activity, too_many_epochs_are_put_together_and_no_time_is_lost) {
+  machine m;
+  activity a(m.source(), 1);
+  a.begin(0);
+  for (std::size_t i = 0; i < 5 * activity::most_epochs; ++i) {
+    m.time += 3;
+    a.end_epoch();
+  }
+  const auto epochs = a.epochs();
+  EXPECT_EQ(epochs.barriers, 8u);
+  EXPECT_EQ(epochs.spent.size(), 5 * activity::most_epochs / 8);
+  for (const auto& e : epochs.spent) EXPECT_EQ(e[static_cast<std::size_t>(phase::compute)], 24);
+}
+
+TEST(activity, the_lock_that_costs_most_is_known_among_many) {
+  machine m;
+  activity a(m.source(), 1);
+  a.begin(0);
+  for (std::uint64_t turn = 0; turn < 100; ++turn)
+    for (const std::uint64_t object : {std::uint64_t{7}, 1000 + turn}) {
+      const auto before = a.waits_for({wait_kind::mutex, object});
+      m.time += object == 7 ? 50 : 1;
+      a.waits_for(before);
+    }
+  const auto all = a.most_contended();
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all[0].what.object, 7u);
+  EXPECT_EQ(all[0].waits, 100u);
+  EXPECT_EQ(all[0].waited, 5000);
+}
+
 }  // namespace
 }  // namespace weft::base

@@ -53,7 +53,9 @@ const std::vector<measured_app>& measured_apps() {
       {"lu", "lu", {"--size", "1024"}, {"--size", "128"}, 0.90},
       {"water", "water", {"--molecules", "512"}, {"--molecules", "64"}, 0.90},
       {"sor_lock", "sor_lock", grid, small_grid, only_reported},
-      {"radix", "radix", {"--keys", "2097152"}, {"--keys", "16384"}, only_reported},
+      {"radix", "radix", {"--keys", "8388608"}, {"--keys", "16384"}, 0.70},
+      {"barnes", "barnes", {"--bodies", "32768"}, {"--bodies", "256"}, 0.90},
+      {"lu_2048", "lu", {"--size", "2048"}, {"--size", "128"}, 0.95, false},
       {"sor_unplaced", "sor", unplaced(grid), unplaced(small_grid), 0.80, false},
   };
   return list;

@@ -1,6 +1,4 @@
 // `weft bench apps`: the programs of apps/ as weft programs beside the same programs with threads.
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -23,31 +21,20 @@ class program_samples {
       if (wanted.wants(w.owner, a.label)) ways_.push_back(w);
   }
 
-  double runs() const {
-    double all = 0;
-    for (const auto& w : ways_) all += runs_in(w) * how_.repeat;
-    return all;
-  }
+  double runs() const { return static_cast<double>(ways_.size()) * how_.repeat; }
 
-  // One sample of every way. Runs take turns: once in every way, and again.
+  // One sample of every way.
   void take(collector& into) const {
-    std::vector<double> fastest(ways_.size(), INFINITY);
-    for (unsigned turn = 0; turn < most_runs; ++turn)
-      for (std::size_t n = 0; n < ways_.size(); ++n) {
-        const auto& w = ways_[n];
-        if (turn >= runs_in(w)) continue;
-        into.advance(1, app_.label + ", " + w.title);
-        const auto seconds = run_program({app_.program, how_.quick ? app_.quick_arguments : app_.arguments, w.workers, w.protocol, w.fabric});
-        if (seconds) fastest[n] = std::min(fastest[n], *seconds);
-        else into.fail(seconds.sentence());
-      }
-    for (std::size_t n = 0; n < ways_.size(); ++n)
-      if (std::isfinite(fastest[n])) into.add(ways_[n].owner, app_.label, fastest[n]);
+    for (const auto& w : ways_) {
+      into.advance(1, app_.label + ", " + w.title);
+      const auto seconds = run_program({app_.program, how_.quick ? app_.quick_arguments : app_.arguments, w.workers, w.protocol, w.fabric,
+                                        "", how_.quick ? 1 : w.runs});
+      if (seconds) into.add(w.owner, app_.label, *seconds);
+      else into.fail(seconds.sentence());
+    }
   }
 
  private:
-  unsigned runs_in(const way_of_running& w) const { return how_.quick ? 1 : w.runs; }
-
   const measured_app& app_;
   const settings how_;
   std::vector<way_of_running> ways_;

@@ -19,7 +19,7 @@ void add_point(plot& p, const std::string& title, double x, std::optional<double
 }
 
 plot latency(const report& r) {
-  plot p("Latency of a message, one way", "bytes of application data", "microseconds");
+  plot p("Latency of a message, one way", sizes("bytes of application data"), values("microseconds"));
   add_systems(p, r, "latency", 1e-3);
   add_line(p, "plain UDP, blocking", r.found, "bare", "socket_latency", 1e-3, plot::style::dotted);
   add_point(p, "bare cache line", 8, r.found.median("bare", "two_lines_one_way", 8), 1e-3);
@@ -27,7 +27,7 @@ plot latency(const report& r) {
 }
 
 plot bandwidth(const report& r) {
-  plot p("Bandwidth of puts", "bytes in one put", "GB/s");
+  plot p("Bandwidth of puts", sizes("bytes in one put"), values("GB/s"));
   add_systems(p, r, "put_bandwidth", 1);
   add_line(p, "memcpy", r.found, "bare", "memcpy", 1, plot::style::dotted);
   plot::line sockets{"plain UDP, datagrams", {}, plot::style::dotted};
@@ -39,13 +39,16 @@ plot bandwidth(const report& r) {
 }
 
 plot message_rate(const report& r) {
-  plot p("Rate of messages, one sender and one receiver", "bytes of application data", "million messages a second");
+  plot p("Rate of messages, one sender and one receiver", sizes("bytes of application data"), values("million messages a second"));
   add_systems(p, r, "messages_per_second", 1e-6);
   add_line(p, "plain UDP, several a call", r.found, "bare", "socket_messages_per_second", 1e-6, plot::style::dotted);
   return p;
 }
 
 }  // namespace
+
+plot::axis sizes(std::string label, plot::counts what) { return {std::move(label), page::scale::powers_of_two, what}; }
+plot::axis values(std::string label) { return {std::move(label), page::scale::powers_of_ten}; }
 
 void add_line(plot& p, const std::string& title, const measurements& m, const std::string& owner, const std::string& name, double scale,
               plot::style how) {

@@ -5,9 +5,15 @@
 #include <string>
 
 #include "cli/bench/report.h"
-#include "cli/plot.h"
+#include "page/plot.h"
 
 namespace weft::cli::bench {
+
+using page::plot;
+
+// The axes of measurements: sizes and the like count in powers of two, values in powers of ten.
+plot::axis sizes(std::string label, plot::counts what = plot::counts::bytes);
+plot::axis values(std::string label);
 
 // All that write throw weft::error.
 void make_folder(const std::string& folder);

@@ -23,7 +23,7 @@ std::vector<std::string> command_of(const program_run& r) {
     words.push_back(beside_self(r.name));
   }
   words.insert(words.end(), r.arguments.begin(), r.arguments.end());
-  words.push_back("--time");
+  words.insert(words.end(), {"--time", "--repeat", std::to_string(r.repeat)});
   if (const auto cores = two_cores(); !cores.empty())
     words.insert(words.end(), {"--cores", base::format("%d,%d", cores[0], cores[1])});
   return words;

@@ -15,9 +15,10 @@ struct program_run {
   std::string protocol;   // empty: the threaded program
   std::string fabric = "shm";
   std::string engine = "";  // empty: weft chooses
+  unsigned repeat = 1;      // times in one process
 };
 
-// Seconds of the program's parallel part.
+// Seconds of the program's parallel part, the fastest if it is repeated.
 result<double> run_program(const program_run& r);
 
 // What to do so that these programs can be run; empty if they can.

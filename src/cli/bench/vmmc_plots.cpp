@@ -14,7 +14,8 @@ struct line_of {
 
 // One line for each fabric and measurement.
 plot lines(const report& r, const char* title, const char* x, const char* y, double scale, std::initializer_list<line_of> what) {
-  plot p(title, x, y, std::string_view(x).find("bytes") != std::string_view::npos ? plot::counts::bytes : plot::counts::things);
+  const bool bytes = std::string_view(x).find("bytes") != std::string_view::npos;
+  plot p(title, sizes(x, bytes ? plot::counts::bytes : plot::counts::things), values(y));
   for (const auto& f : r.fabrics)
     for (const auto& w : what) add_line(p, f.owner + ", " + w.title, r.found, f.owner, w.name, scale, w.how);
   return p;

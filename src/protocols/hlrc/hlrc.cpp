@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/bytes.h"
 #include "dsm/own_handlers.h"
 
 namespace weft::protocols {
@@ -13,50 +12,98 @@ using dsm::page_bytes;
 using dsm::page_id;
 
 result<std::unique_ptr<hlrc>> hlrc::create(port& p, dsm::pages& memory, dsm::page_table& table, dsm::homes& homes,
-                                           const dsm::exchange& with_all) {
+                                           const hlrc_settings& settings, const dsm::exchange& with_all) {
   auto copied = dsm::page_set::create(memory.count());
   if (!copied) return copied.failure();
-  std::unique_ptr<hlrc> h(new hlrc({p, memory, table, homes}, std::move(*copied)));
-  p.on(dsm::page_request, [self = h.get()](const message& m) { self->serve_page(m); });
-  p.on(dsm::page_reply, [self = h.get()](const message& m) { self->take_page(m); });
+  auto holders = os::reserve(memory.count() * holder_words(p.nodes()) * sizeof(word));
+  if (!holders) return holders.failure();
+  auto records = os::reserve(memory.count() * sizeof(page_record));
+  if (!records) return records.failure();
+  std::unique_ptr<hlrc> h(
+      new hlrc({p, memory, table, homes}, settings, std::move(*copied), std::move(*holders), std::move(*records)));
+  const auto on = [&](handler_id id, void (hlrc::*serve)(const message&)) {
+    p.on(id, [self = h.get(), serve](const message& m) { (self->*serve)(m); });
+  };
+  on(dsm::page_request, &hlrc::serve_page);
+  on(dsm::page_reply, &hlrc::take_page);
+  on(dsm::home_changes, &hlrc::serve_changes);
+  on(dsm::home_changes_reply, &hlrc::take_changes_reply);
+  on(dsm::copy_update, &hlrc::take_update);
+  on(dsm::copy_update_reply, &hlrc::take_update_reply);
+  on(dsm::home_request, &hlrc::serve_home);
+  on(dsm::home_reply, &hlrc::take_home);
   with_all({});  // nobody asks before all can answer
   return h;
 }
 
 // --- faults ----------------------------------------------------------------------------------------------------------------------
 
-status hlrc::fetch(node_id home, extent e) {
-  const auto offset = std::uint64_t{e.first} * page_bytes;
-  auto q = std::make_unique<question>();
-  q->into = pages_.frames().span().subspan(offset, std::size_t{e.count()} * page_bytes);
-  const word request[] = {reinterpret_cast<word>(q.get()), e.first, e.last};
-  if (auto sent = port_.send(home, lane::request, dsm::page_request, request); !sent) return sent;
+// A node that is not home any more, to some of them, says so, and where to ask; for that page, not for those that follow.
+status hlrc::fetch(node_id home_of_all, extent e) {
+  for (node_id home = home_of_all; e.first < e.last;) {
+    auto q = std::make_unique<question>();
+    q->home = home;
+    q->of = home == home_of_all ? e : extent{e.first, e.first + 1};
+    if (auto asked = ask(*q); !asked) return (void)q.release(), asked.clone();  // the answer may still come, in a program that is about to end
+    if (q->outdated) continue;
+    for (page_id p = e.first; p < e.first + q->served; ++p) table_.peek(p).home_plus_1 = home + 1;
+    e.first += q->served;
+    if (q->served == 0 && q->elsewhere == home)
+      if (auto rested = rest(); !rested) return rested;
+    home = q->served != 0 ? home_of_all : q->elsewhere;
+  }
+  return {};
+}
+
+status hlrc::ask(question& q) {
+  if (settings_.moving && settings_.update) {
+    std::scoped_lock lock(copies_lock_);
+    questions_.push_back(&q);
+  }
+  const word request[] = {reinterpret_cast<word>(&q), q.of.first, q.of.last};
+  if (auto sent = port_.send(q.home, lane::request, dsm::page_request, request); !sent) return sent;
   auto waited = dsm::wait_for(
-      port_, [&] { return q->done.load(std::memory_order_acquire); }, "waiting for a page from its home");
-  if (!waited) (void)q.release();  // the answer may still come, in a program that is about to end
+      port_, [&] { return q.done.load(std::memory_order_acquire); }, "waiting for a page from its home");
+  std::scoped_lock lock(copies_lock_);
+  std::erase(questions_, &q);
   return waited;
 }
 
 // At the home, on whichever thread drives.
 void hlrc::serve_page(const message& m) {
   if (m.words.size() != 3) return;
-  const extent e{static_cast<page_id>(m.words[1]), static_cast<page_id>(m.words[2])};
+  extent e{static_cast<page_id>(m.words[1]), static_cast<page_id>(m.words[2])};
   if (e.last > pages_.count() || e.first >= e.last || e.count() * page_bytes > most_payload) return;
+  node_id elsewhere = port_.self();
   {
     std::scoped_lock lock(copies_lock_);
+    for (page_id p = e.first; settings_.moving && p < e.last; ++p)
+      if (!at_home(p, elsewhere)) e.last = p;
     for (page_id p = e.first; p < e.last; ++p) {
+      if (settings_.update) holders(p)[m.source / 64] |= word{1} << m.source % 64;
       if (copied_.contains(p)) continue;
       copied_.insert(p);
       newly_copied_.push_back(p);
     }
   }
-  const auto contents = pages_.frames().span().subspan(std::size_t{e.first} * page_bytes, std::size_t{e.count()} * page_bytes);
-  port_.send(m.source, lane::reply, dsm::page_reply, m.words.first(1), contents).ignore();  // a requester that is gone needs none
+  mutable_bytes contents = pages_.frames().span().subspan(std::size_t{e.first} * page_bytes, std::size_t{e.count()} * page_bytes);
+  // A copy that will be kept up to date must not hold what the home has not released: if it is changed back, that is no change.
+  base::byte_buffer released;
+  if (settings_.update) {
+    released.resize(contents.size());
+    for (page_id p = e.first; p < e.last; ++p) pages_.read(p, released.data() + std::size_t{p - e.first} * page_bytes);
+    contents = released;
+  }
+  const word reply[] = {m.words[0], e.count(), elsewhere};
+  port_.send(m.source, lane::reply, dsm::page_reply, reply, contents).ignore();  // a requester that is gone needs none
 }
 
 void hlrc::take_page(const message& m) {
   auto* q = reinterpret_cast<question*>(m.words[0]);
-  std::memcpy(q->into.data(), m.payload.data(), std::min(m.payload.size(), q->into.size()));
+  const auto into = pages_.frames().span().subspan(std::size_t{q->of.first} * page_bytes, std::size_t{q->of.count()} * page_bytes);
+  std::memcpy(into.data(), m.payload.data(), std::min(m.payload.size(), into.size()));
+  q->served = static_cast<page_id>(m.words[1]);
+  q->elsewhere = static_cast<node_id>(m.words[2]);
   q->done.store(true, std::memory_order_release);  // pairs with the acquire in fetch
 }
 
@@ -70,21 +117,39 @@ bool hlrc::shared_by_others(page_id p) {
 status hlrc::release() {
   std::scoped_lock lock(gate_);
   const auto timed = working(counter::releases);
-  std::vector<page_id> copied;
-  {
-    std::scoped_lock guard(copies_lock_);
-    copied.swap(newly_copied_);
-  }
   std::vector<written_page> written;
-  start_watching(copied, written);
+  watch_copied(written);
   if (auto published = publish(written); !published) return published;
+  if (settings_.moving)
+    if (auto moved = move_homes(written); !moved) return moved;
   if (written.empty()) return {};
 
   interval i;
   for (const auto& [p, home] : written) i.pages.push_back(p);
   std::sort(i.pages.begin(), i.pages.end());
   i.pages.erase(std::unique(i.pages.begin(), i.pages.end()), i.pages.end());
-  // Everybody who has a copy will drop it because of this notice, so until the next copy there is nothing to note.
+  if (!settings_.update) end_watches(written);
+  count(counter::notices_out, i.pages.size());
+  std::scoped_lock guard(log_lock_);
+  i.number = ++seen_[port_.self()];
+  logged_pages_[port_.self()] += i.pages.size();
+  log_[port_.self()].push_back(std::move(i));
+  compact(port_.self());
+  return {};
+}
+
+// Pages of ours that have been copied since the last time.
+void hlrc::watch_copied(std::vector<written_page>& written) {
+  std::vector<page_id> copied;
+  {
+    std::scoped_lock guard(copies_lock_);
+    copied.swap(newly_copied_);
+  }
+  settings_.update ? start_mirroring(copied, written) : start_watching(copied, written);
+}
+
+// Everybody who has a copy will drop it because of this notice, so until the next copy there is nothing to note.
+void hlrc::end_watches(const std::vector<written_page>& written) {
   std::vector<page_id> alone;
   {
     std::scoped_lock guard(copies_lock_);
@@ -95,13 +160,6 @@ status hlrc::release() {
     }
   }
   stop_watching(alone);
-  count(counter::notices_out, i.pages.size());
-  std::scoped_lock guard(log_lock_);
-  i.number = ++seen_[port_.self()];
-  logged_pages_[port_.self()] += i.pages.size();
-  log_[port_.self()].push_back(std::move(i));
-  compact(port_.self());
-  return {};
 }
 
 // --- notices ---------------------------------------------------------------------------------------------------------------------
@@ -113,6 +171,17 @@ void hlrc::write(dsm::notices& into, node_id node, const interval& i) {
   append(base::bytes_of(i.number));
   append(base::bytes_of(static_cast<std::uint32_t>(i.pages.size())));
   append(std::as_bytes(std::span(i.pages)));
+}
+
+bool hlrc::read(base::reader& in, node_id& node, interval& i) const {
+  node = in.take<node_id>();
+  i.number = in.take<std::uint32_t>();
+  const auto pages = in.take<std::uint32_t>();
+  const bytes list = in.take_bytes(std::size_t{pages} * sizeof(page_id));
+  if (!in.ok() || node >= port_.nodes()) return false;
+  i.pages.resize(pages);
+  std::memcpy(i.pages.data(), list.data(), list.size());
+  return std::all_of(i.pages.begin(), i.pages.end(), [&](page_id p) { return p < pages_.count(); });
 }
 
 void hlrc::knowledge(dsm::notices& into) {
@@ -133,13 +202,23 @@ void hlrc::notices_for(bytes knowledge, dsm::notices& into) {
 
 void hlrc::news(dsm::notices& into) {
   std::scoped_lock lock(log_lock_);
-  for (const auto& i : log_[port_.self()]) write(into, port_.self(), i);
+  for (const auto& i : log_[port_.self()])
+    if (i.number > announced_) write(into, port_.self(), i);
+  announced_ = seen_[port_.self()];
 }
 
-void hlrc::all_know() {
+// What the last barrier told has been acquired by all, because all have come to this one.
+void hlrc::all_told(bytes from_others) {
+  std::vector<std::uint32_t> upto(port_.nodes());
+  base::reader in(from_others);
+  node_id node;
+  for (interval i; in.left() != 0 && read(in, node, i);) upto[node] = std::max(upto[node], i.number);
   std::scoped_lock lock(log_lock_);
-  for (auto& l : log_) l.clear();
-  std::fill(logged_pages_.begin(), logged_pages_.end(), 0);
+  upto[port_.self()] = announced_;
+  for (node_id n = 0; n < port_.nodes(); ++n) {
+    for (auto& l = log_[n]; !l.empty() && l.front().number <= told_[n]; l.pop_front()) logged_pages_[n] -= l.front().pages.size();
+    told_[n] = std::max(told_[n], upto[n]);
+  }
 }
 
 // Without barriers the log would grow for ever. Intervals that are merged make some drop pages that they need not have dropped;
@@ -158,32 +237,40 @@ void hlrc::compact(node_id node) {
 
 // --- acquire ---------------------------------------------------------------------------------------------------------------------
 
+// A node says that it has seen an interval once it has dropped what the interval changed: another thread may ask for a lock meanwhile,
+// and would be told nothing of it.
 status hlrc::acquire(bytes from_releasers) {
   std::scoped_lock gate_lock(gate_);
   const auto timed = working(counter::acquires);
   std::vector<page_id> changed;
-  base::reader in(from_releasers);
-  while (in.left() != 0) {
-    const auto node = in.take<std::uint32_t>(), number = in.take<std::uint32_t>(), pages = in.take<std::uint32_t>();
-    const bytes list = in.take_bytes(std::size_t{pages} * sizeof(page_id));
-    if (!in.ok() || node >= port_.nodes()) return {errc::invalid_argument, "write notices that make no sense"};
+  std::vector<std::pair<node_id, interval>> fresh;
+  std::vector<std::uint32_t> upto;
+  {
     std::scoped_lock lock(log_lock_);
-    if (node == port_.self() || number <= seen_[node]) continue;
-    interval i{number, std::vector<page_id>(pages)};
-    std::memcpy(i.pages.data(), list.data(), list.size());
-    changed.insert(changed.end(), i.pages.begin(), i.pages.end());
-    seen_[node] = number;
-    logged_pages_[node] += pages;
-    log_[node].push_back(std::move(i));
-    compact(node);
+    upto = seen_;  // of others it changes behind the gate only
   }
-  if (changed.empty()) return {};
+  for (base::reader in(from_releasers); in.left() != 0;) {
+    node_id node;
+    interval i;
+    if (!read(in, node, i)) return {errc::invalid_argument, "write notices that make no sense"};
+    if (node == port_.self() || i.number <= upto[node]) continue;
+    changed.insert(changed.end(), i.pages.begin(), i.pages.end());
+    upto[node] = i.number;
+    fresh.push_back({node, std::move(i)});
+  }
+  if (fresh.empty()) return {};
   count(counter::notices_in, changed.size());
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-  if (!changed.empty() && changed.back() >= pages_.count())
-    return {errc::invalid_argument, "write notices of pages that do not exist"};
-  return drop(changed);
+  if (auto dropped = drop(changed); !dropped) return dropped;
+  std::scoped_lock lock(log_lock_);
+  for (auto& [node, i] : fresh) {
+    seen_[node] = i.number;
+    logged_pages_[node] += i.pages.size();
+    log_[node].push_back(std::move(i));
+    compact(node);
+  }
+  return {};
 }
 
 }  // namespace weft::protocols

@@ -3,32 +3,49 @@
 //
 // Who has to drop what is said by write notices, which go with lock grants and barriers. A node's time is divided into intervals,
 // each ended by a release that had something to tell; a vector of interval numbers says what a node has seen, so a grant carries
-// what the acquirer lacks and no more. After a barrier everybody has seen everything, and the notices are forgotten.
+// what the acquirer lacks and no more. What a barrier has told everybody is forgotten at the next one: then nobody is still about to
+// acquire it.
 //
 // Pages are asked for by a message, which the home's communication thread answers: so the home knows who has copies, and notes its
-// own writes to those pages only.
+// own writes to those pages only. Changes come by messages as well.
+//
+// Update mode (ViSMI section 5): the home sends changes on to all who have copies, which stay valid; there is no notice then. What goes
+// from a home to a holder, pages and updates, goes in order on one lane, so a copy is always the page as it was at the home at some
+// moment. A release waits until every holder has its updates; so those of writers who are ordered by synchronisation arrive in that
+// order. A holder puts them into its copy when they arrive: bytes that it has changed itself are not among them, in a race-free program.
 #pragma once
 
 #include <deque>
 #include <mutex>
+#include <string>
 
+#include "base/bytes.h"
 #include "dsm/home_based.h"
+#include "protocols/hlrc/run_list.h"
 
 namespace weft::protocols {
+
+// What the variants differ in.
+struct hlrc_settings {
+  const char* name = "hlrc";
+  bool update = false;  // copies are kept up to date; otherwise they are dropped
+  bool moving = false;  // a page whose changes come from one node only gets that node for its home
+  bool by_put = false;  // changes are put into the homes' frames, not sent to handlers there; not with the above
+};
 
 class hlrc final : public dsm::home_based {
  public:
   // Collective.
   static result<std::unique_ptr<hlrc>> create(port& p, dsm::pages& memory, dsm::page_table& table, dsm::homes& homes,
-                                              const dsm::exchange& with_all);
+                                              const hlrc_settings& settings, const dsm::exchange& with_all);
 
-  const char* name() const noexcept override { return "hlrc"; }
+  const char* name() const noexcept override { return settings_.name; }
   status release() override;
   status acquire(bytes from_releasers) override;
   void knowledge(dsm::notices& into) override;
   void notices_for(bytes knowledge, dsm::notices& into) override;
   void news(dsm::notices& into) override;
-  void all_know() override;
+  void all_told(bytes from_others) override;
   bool carries_notices() const noexcept override { return true; }
 
  private:
@@ -39,32 +56,106 @@ class hlrc final : public dsm::home_based {
   };
   // A page request that waits for its answer.
   struct question {
-    mutable_bytes into;
+    node_id home;
+    dsm::extent of;
+    dsm::page_id served = 0;       // so many of them are here
+    node_id elsewhere = 0;         // where to ask for the rest; the same node: ask it again
+    bool outdated = false;         // an update from a new home has overtaken the answer of the old one; the driver's until it is done
     std::atomic<bool> done{false};
   };
+  // What a node knows of a page that it is or was home to.
+  struct page_record {
+    std::uint32_t gone_to_plus_1;  // who is home now; 0: this node, if it was
+    std::uint16_t writer_plus_1;   // whose changes came last, this node's own included
+    std::uint16_t in_a_row;        // how many times
+  };
+  struct moved_page {
+    dsm::page_id page;
+    node_id to;
+  };
 
-  hlrc(const parts& of, dsm::page_set copied)
-      : home_based(of), seen_(port_.nodes()), log_(port_.nodes()), copied_(std::move(copied)) {}
+  // Changes that are on their way to homes and holders. Homes' replies say how many holders will reply as well. Handlers count, whoever
+  // waits looks: `replies` is added to before its message goes, and the acquire of its being complete pairs with the handlers' release.
+  struct delivery {
+    std::atomic<std::uint32_t> sent{0}, replies{0};             // of homes
+    std::atomic<std::uint32_t> holders{0}, holder_replies{0};
+    // The driver's until all replies are here.
+    std::vector<dsm::page_id> untold;   // pages whose holders must be told by notices
+    std::vector<dsm::page_id> offered;  // pages whose home this node should be
+    std::vector<moved_page> moved;      // pages whose home has moved: their changes have to be sent again
+    bool complete() const noexcept {
+      return replies.load(std::memory_order_acquire) == sent.load(std::memory_order_relaxed) &&
+             holder_replies.load(std::memory_order_acquire) == holders.load(std::memory_order_relaxed);
+    }
+  };
 
-  status fetch(node_id home, dsm::extent e) override;
+  hlrc(const parts& of, const hlrc_settings& settings, dsm::page_set copied, os::mapping holders, os::mapping records)
+      : home_based(of), settings_(settings), seen_(port_.nodes()), log_(port_.nodes()), copied_(std::move(copied)),
+        holders_(std::move(holders)), records_(std::move(records)) {}
+
+  status fetch(node_id home_of_all, dsm::extent e) override;
   bool shared_by_others(dsm::page_id p) override;
   status leave(node_id, dsm::page_id) override { return {}; }  // the notice that made us leave says it
+  bool mirrors(dsm::page_id) override { return settings_.update; }
+  status deliver(std::span<const dsm::changes> by_home, std::vector<written_page>& changed) override;
 
+  status ask(question& q);
   void serve_page(const message& m);
   void take_page(const message& m);
+  status send_home(node_id home, std::span<const run> runs, delivery& d);
+  status send_again(std::span<const dsm::changes> by_home, delivery& d);
+  status wait_for(delivery& d);
+  status rest();
+  void serve_changes(const message& m);
+  void take_changes_reply(const message& m);
+  std::uint32_t forward(node_id writer, word token, std::span<const run> runs, std::vector<dsm::page_id>& untold);
+  void take_update(const message& m);
+  void take_update_reply(const message& m);
+  void take_at_home(node_id writer, std::vector<run>& runs, base::writer& reply);
+  bool at_home(dsm::page_id p, node_id& elsewhere) const;
+  bool offer(dsm::page_id p, node_id writer);
+  status move_homes(std::vector<written_page>& written);
+  void close_wanted(std::vector<written_page>& written);
+  status become_home(dsm::page_id p);
+  void serve_home(const message& m);
+  void take_home(const message& m);
+  void watch_copied(std::vector<written_page>& written);
+  void end_watches(const std::vector<written_page>& written);
+
+  // A bit for each node that may have a copy of a page whose home is here.
+  static std::size_t holder_words(node_id nodes) noexcept { return (nodes + 63) / 64; }
+  std::span<word> holders(dsm::page_id p) const noexcept {
+    const std::size_t n = holder_words(port_.nodes());
+    return {reinterpret_cast<word*>(holders_.base()) + p * n, n};
+  }
+
   static void write(dsm::notices& into, node_id node, const interval& i);
+  bool read(base::reader& in, node_id& node, interval& i) const;  // false: it makes no sense
   void compact(node_id node);
 
+  static constexpr std::uint16_t changes_in_a_row = 2;  // from one node, and it is offered the page
   static constexpr std::size_t most_pages_logged = std::size_t{1} << 20;  // of one node; beyond, its intervals are merged
 
-  os::spin_lock log_lock_;                 // guards the next three
-  std::vector<std::uint32_t> seen_;        // by node: its last interval that this node knows
-  std::vector<std::deque<interval>> log_;  // by node: since the last barrier
+  const hlrc_settings settings_;
+
+  os::spin_lock log_lock_;                 // guards the next five
+  std::vector<std::uint32_t> seen_;        // by node: its last interval that this node has acquired
+  std::vector<std::uint32_t> told_ = std::vector<std::uint32_t>(port_.nodes());  // by node: its last interval that a barrier has told
+  std::vector<std::deque<interval>> log_;  // by node: since the barrier before the last
+  std::uint32_t announced_ = 0;            // own intervals that a barrier has told of
   std::vector<std::size_t> logged_pages_ = std::vector<std::size_t>(port_.nodes());
 
-  os::spin_lock copies_lock_;               // guards the next two
+  page_record& record(dsm::page_id p) const noexcept { return reinterpret_cast<page_record*>(records_.base())[p]; }
+
+  os::spin_lock copies_lock_;               // guards everything that follows, except offered_
   dsm::page_set copied_;                    // pages whose home is here, and that others may have copies of
   std::vector<dsm::page_id> newly_copied_;  // of them, those that the last release did not know of
+  os::mapping holders_;                     // in update mode
+  os::mapping records_;
+  std::vector<question*> questions_;        // where homes move and copies are updated: those that wait
+  std::vector<dsm::page_id> asked_for_;     // pages that this node asks to be home to
+  std::vector<dsm::page_id> wanted_;        // pages whose home is here, that others would have and the view has open
+  std::vector<dsm::page_id> offered_;       // pages whose home this node could be; behind the gate
 };
 
 }  // namespace weft::protocols

@@ -28,6 +28,8 @@ struct apart {
     std::string how;
   };
 
+  static constexpr unsigned longest_run = 10;  // seconds of one case
+
   // Nothing if `body` returns without a failure. A child that says nothing for `seconds` is ended.
   static std::optional<failure> run(unsigned seconds, const std::function<void(report&)>& body);
 };

@@ -20,8 +20,8 @@ scheduler::options timing(const cluster_options& o) {
 }  // namespace
 
 std::string cluster_options::text() const {
-  return format("%s, %u nodes, %s (room %zu), %s%s", protocol.c_str(), nodes, to_string(network), room,
-                records_writes ? "writes recorded" : "writes fault", forgets > 0 ? ", pages out" : "");
+  return format("%s, %u nodes, %s (room %zu), %s%s, %zu KiB for the protocol", protocol.c_str(), nodes, to_string(network), room,
+                records_writes ? "writes recorded" : "writes fault", forgets > 0 ? ", pages out" : "", protocol_memory >> 10);
 }
 
 cluster::state::state(const cluster_options& o, chooser& by)
@@ -76,6 +76,7 @@ void cluster::build(node& n) {
   how.protocol = o.protocol;
   how.pages = o.pages;
   how.chores = [&] { return std::make_unique<chore_starter>(*this, n); };
+  how.protocol_memory = o.protocol_memory;
   how.engine = [&](std::byte* base, std::size_t size, int file, weft::os::page_engine::fault_handler& handler) {
     auto engine = std::make_unique<sim_engine>(
         sim_engine::options{o.records_writes, o.forgets, o.seed + n.id(), [this] { state_->time.yield(); }}, base, size, file, handler);

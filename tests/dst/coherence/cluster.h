@@ -23,7 +23,11 @@ struct protocol_under_test {
 };
 inline constexpr protocol_under_test protocols[] = {
     {"hlrc", false},
+    {"hlrc-au", false},
+    {"hlrc-moving", false},
+    {"hlrc-update", false},
     {"cashmere", true},
+    {"lrc", false},
 };
 inline bool tells_holders_only(const std::string& protocol) {
   for (const auto& p : protocols)
@@ -39,6 +43,7 @@ struct cluster_options {
   bool records_writes = false;
   double forgets = 0;
   weft::dsm::page_id pages = 64;
+  std::size_t protocol_memory = weft::runtime::default_protocol_memory;
   std::uint64_t seed = 1;
 
   std::string text() const;

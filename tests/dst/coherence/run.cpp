@@ -295,6 +295,7 @@ cluster_options surroundings(std::uint64_t seed, const std::string& protocol, no
   o.forgets = r.chance(0.2) ? 0.02 : 0;
   o.pages = 512;
   o.seed = seed;
+  if (r.chance(0.85)) o.protocol_memory = std::size_t{1} << r.between(10, 12);  // so that there are collections
   return o;
 }
 

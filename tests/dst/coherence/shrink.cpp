@@ -14,13 +14,12 @@ namespace dst {
 namespace {
 
 constexpr std::uint64_t schedules_tried = 24;
-constexpr unsigned longest_run = 10;                                            // seconds
 constexpr weft::base::nanoseconds longest_shrink = 60 * weft::base::second;
 
 // The schedule under which the case fails, and how.
 std::optional<apart::failure> fails(const test_case& c) {
   const program p = c.make();
-  return apart::run(longest_run, [&](report& r) {
+  return apart::run(apart::longest_run, [&](report& r) {
     for (std::uint64_t i = 0; i < schedules_tried; ++i) {
       const auto schedule = i == 0 ? c.schedule.value_or(c.seed) : c.seed * 1000 + i;
       r.at(schedule);

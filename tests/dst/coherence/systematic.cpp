@@ -13,8 +13,6 @@ using weft::base::format;
 
 namespace {
 
-constexpr unsigned longest_run = 10;  // seconds
-
 // The programs: cells 0 and 1 are neighbouring bytes of the first page, cell 2 lies in the second. Mutex 0 guards cells 0 and 2,
 // mutex 1 guards cell 1.
 class small_program {
@@ -123,7 +121,7 @@ std::optional<std::string> run_systematically(const std::string& protocol, std::
       o.protocol = protocol;
       o.nodes = p.nodes;
       o.network = style;
-      const auto failed = apart::run(longest_run, [&](report& r) {
+      const auto failed = apart::run(apart::longest_run, [&](report& r) {
         search s(p, o, most, r);
         if (const auto how = s.go({})) return r.failed(*how);
         std::printf("%s: program %zu on %s: right under all %llu schedules with up to %llu departures\n", protocol.c_str(), number,

@@ -1,4 +1,4 @@
-// Bytes of any length as messages: cut into payloads, put together again at the other end. What a barrier or a lock grant carries.
+// Bytes of any length as messages: cut into payloads, put together again at the other end. What a barrier, a lock grant or a list of diffs goes in.
 //
 // Pieces of one parcel travel on one lane, in order. The last word of each message says how many bytes follow after it.
 #pragma once
@@ -8,7 +8,7 @@
 
 #include <weft/port.h>
 
-namespace weft::sync {
+namespace weft::dsm {
 
 // Sends `words` and `content` to a handler. At most most_words - 1 words.
 inline status send_parcel(port& p, node_id to, lane l, handler_id id, std::span<const word> words, bytes content) {
@@ -29,4 +29,4 @@ inline bool take_piece(const message& m, std::vector<std::byte>& into) {
   return m.words.back() == 0;
 }
 
-}  // namespace weft::sync
+}  // namespace weft::dsm

@@ -1,0 +1,11 @@
+// The report's map of pages: which allocation has which pages, what the nodes do with them, and what to do about it.
+#pragma once
+
+#include "cli/report/run_record.h"
+#include "page/document.h"
+
+namespace weft::cli::report {
+
+void add_pages(page::document& d, const run_record& r);
+
+}  // namespace weft::cli::report

@@ -1,0 +1,135 @@
+// Homes that move: a page whose changes come from one other node, time after time, gets that node for its home.
+//
+// The old home offers the page with its reply to changes. The writer drops its copy and asks for the page; the old home hands it over if
+// its own view does not have it open, and remembers where it has gone. If it is open, it is closed at the old home's next release, so
+// that the next offer succeeds. Whoever asks the old home, or sends it changes, is told where to go.
+#include <algorithm>
+#include <cstring>
+
+#include "dsm/own_handlers.h"
+#include "protocols/hlrc/hlrc.h"
+
+namespace weft::protocols {
+
+using dsm::page_bytes;
+using dsm::page_id;
+
+// Whether this node is home to a page that it is believed to be home to; otherwise who is. A page that is on its way here is asked for
+// again. With copies_lock_.
+bool hlrc::at_home(page_id p, node_id& elsewhere) const {
+  elsewhere = port_.self();
+  if (std::find(asked_for_.begin(), asked_for_.end(), p) != asked_for_.end()) return false;
+  const auto gone = record(p).gone_to_plus_1;
+  if (gone == 0) return true;
+  elsewhere = gone - 1;
+  return false;
+}
+
+// Notes that changes of a page came from `writer`; whether it should be the page's home. With copies_lock_.
+bool hlrc::offer(page_id p, node_id writer) {
+  page_record& r = record(p);
+  r.in_a_row = r.writer_plus_1 == writer + 1 ? static_cast<std::uint16_t>(r.in_a_row + 1) : 1;
+  r.writer_plus_1 = static_cast<std::uint16_t>(writer + 1);
+  if (writer == port_.self() || r.in_a_row < changes_in_a_row) return false;
+  r.in_a_row = 0;
+  return true;
+}
+
+// Behind the gate, after the changes are out.
+status hlrc::move_homes(std::vector<written_page>& written) {
+  {
+    std::scoped_lock lock(copies_lock_);
+    for (const auto& [p, home] : written)
+      if (home == port_.self()) offer(p, home);
+  }
+  close_wanted(written);
+  auto list = std::exchange(offered_, {});
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  if (auto dropped = drop(list); !dropped) return dropped;
+  for (page_id p : list)
+    if (auto done = become_home(p); !done) return done;
+  return {};
+}
+
+// Pages whose home is here and could be elsewhere. They count as written, because we cannot know what was written since they were looked at.
+void hlrc::close_wanted(std::vector<written_page>& written) {
+  std::vector<page_id> list;
+  {
+    std::scoped_lock lock(copies_lock_);
+    list.swap(wanted_);
+  }
+  for (page_id p : list) {
+    dsm::page_table::hold e(table_, p);
+    if (e->home_plus_1 != port_.self() + 1 || e->now == dsm::view::closed) continue;
+    pages_.close({p, p + 1});
+    table_.show(p, dsm::view::closed);
+    written.push_back({p, port_.self()});
+  }
+}
+
+// The copy has been dropped, so nothing here is lost when the page comes.
+status hlrc::become_home(page_id p) {
+  dsm::page_table::hold e(table_, p);
+  const node_id from = e->home_plus_1 - 1;
+  if (e->now != dsm::view::closed || !e->settled || from == port_.self()) return {};
+  auto q = std::make_unique<question>();
+  q->home = from;
+  q->of = {p, p + 1};
+  {
+    std::scoped_lock lock(copies_lock_);
+    asked_for_.push_back(p);
+  }
+  const word request[] = {reinterpret_cast<word>(q.get()), p};
+  auto sent = port_.send(from, lane::request, dsm::home_request, request);
+  if (sent) sent = dsm::wait_for(port_, [&] { return q->done.load(std::memory_order_acquire); }, "waiting to become a page's home");
+  if (!sent) return (void)q.release(), sent.clone();  // the answer may still come, in a program that is about to end
+  return q->served != 0 ? homes_.moved_here(*e, p) : status();
+}
+
+// At the old home, on whichever thread drives. The reply holds the page and the bits of its holders, or nothing.
+void hlrc::serve_home(const message& m) {
+  if (m.words.size() != 2 || m.words[1] >= pages_.count()) return;
+  const auto p = static_cast<page_id>(m.words[1]);
+  base::byte_buffer content;
+  if (table_.try_take(p)) {
+    std::scoped_lock lock(copies_lock_);
+    node_id elsewhere = 0;
+    dsm::page_table::entry& e = table_.peek(p);
+    if (at_home(p, elsewhere) && e.home_plus_1 == port_.self() + 1) {
+      if (e.now == dsm::view::closed) {
+        content.resize(page_bytes + holders(p).size_bytes());
+        pages_.read(p, content.data());
+        std::memcpy(content.data() + page_bytes, holders(p).data(), holders(p).size_bytes());
+        record(p).gone_to_plus_1 = m.source + 1;
+        e.home_plus_1 = m.source + 1;
+      } else {
+        wanted_.push_back(p);
+      }
+    }
+    table_.give(p);
+  }
+  const word reply[] = {m.words[0], p};
+  port_.send(m.source, lane::reply, dsm::home_reply, reply, content).ignore();
+}
+
+// From now on requests for the page are served here. Whoever has a copy is taken over; without update mode somebody may.
+void hlrc::take_home(const message& m) {
+  auto* q = reinterpret_cast<question*>(m.words[0]);
+  const auto p = q->of.first;
+  {
+    std::scoped_lock lock(copies_lock_);
+    std::erase(asked_for_, p);
+    if (m.payload.size() == page_bytes + holders(p).size_bytes()) {
+      std::memcpy(pages_.frame(p).data(), m.payload.data(), page_bytes);
+      std::memcpy(holders(p).data(), m.payload.data() + page_bytes, holders(p).size_bytes());
+      holders(p)[port_.self() / 64] &= ~(word{1} << port_.self() % 64);
+      record(p) = {};
+      copied_.insert(p);
+      q->served = 1;
+    }
+  }
+  q->done.store(true, std::memory_order_release);  // pairs with the acquire in become_home
+}
+
+}  // namespace weft::protocols
