@@ -22,6 +22,7 @@ enum own_handler : handler_id {
   copy_update_reply,
   home_request,
   home_reply,
+  lock_wanted,
   copy_leave,
   end_of_own_handlers
 };

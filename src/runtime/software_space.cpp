@@ -61,12 +61,14 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   if (chosen->has_homes)
     if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all)); !s) return s;
   if (auto s = take(protocol_, chosen->make({port_, *profile_, *table_, homes_.get(), options.protocol_memory, with_all})); !s) return s;
+  releases_ = std::make_unique<sync::releases>(port_, *protocol_);
+  if (options.chores) chores_ = options.chores();
   if (protocol_->carries_notices()) {
-    if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, with_all)); !s) return s;
-    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, with_all, options.barrier_fan_in)); !s) return s;
+    if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, *releases_, chores_.get(), with_all)); !s) return s;
+    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, *releases_, with_all, options.barrier_fan_in)); !s) return s;
   } else {
-    if (auto s = take(locks_, sync::word_locks::create(port_, *protocol_, with_all)); !s) return s;
-    if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, with_all)); !s) return s;
+    if (auto s = take(locks_, sync::word_locks::create(port_, *protocol_, *releases_, chores_.get(), with_all)); !s) return s;
+    if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, *releases_, with_all)); !s) return s;
   }
   if (auto s = take(words_, sync::words::create(port_, *protocol_, *locks_, with_all)); !s) return s;
   return take(heap_, dsm::heap::create(port_, region_base, options.pages, homes_.get(), {}, with_all));
@@ -152,8 +154,9 @@ sync::object_number software_space::number_of(sync_object& o) const {
 
 bool software_space::lock(sync_object& m, duration limit) {
   const auto n = number_of(m);
-  const wait_note noted(*this, {wait_kind::mutex, n, &m, 0, __builtin_return_address(0)});
   note(base::event::lock_acquires);
+  if (locks_->take_here(n)) return true;
+  const wait_note noted(*this, {wait_kind::mutex, n, &m, 0, __builtin_return_address(0)});
   return locks_->lock(n, limit).or_throw();
 }
 void software_space::unlock(sync_object& m) {

@@ -7,6 +7,7 @@
 
 #include <weft/space.h>
 
+#include "dsm/chores.h"
 #include "dsm/heap.h"
 #include "dsm/protocol.h"
 #include "dsm/real_pages.h"
@@ -14,6 +15,7 @@
 #include "runtime/region.h"
 #include "sync/barriers.h"
 #include "sync/locks.h"
+#include "sync/releases.h"
 #include "sync/words.h"
 
 namespace weft::runtime {
@@ -37,6 +39,7 @@ struct space_options {
   node_id barrier_fan_in = 4;     // of barriers that carry notices
   bool reports_stores = false;  // stored() will be called, also if the program has no hooks
   std::size_t protocol_memory = default_protocol_memory;  // lrc: bytes for intervals and diffs
+  std::function<std::unique_ptr<dsm::chores>()> chores = {};  // who does what handlers cannot; without one, no release is put off
 };
 
 class software_space final : public space, public observed, private os::page_engine::fault_handler {
@@ -100,10 +103,12 @@ class software_space final : public space, public observed, private os::page_eng
   std::unique_ptr<dsm::page_table> table_;
   std::unique_ptr<dsm::homes> homes_;
   std::unique_ptr<dsm::protocol> protocol_;
+  std::unique_ptr<sync::releases> releases_;
   std::unique_ptr<sync::locks> locks_;
   std::unique_ptr<sync::words> words_;
   std::unique_ptr<sync::barriers> barriers_;
   std::unique_ptr<dsm::heap> heap_;
+  std::unique_ptr<dsm::chores> chores_;  // of locks_; ends before these
   std::atomic<std::uint32_t> named_{0};  // objects that this node has made in shared memory
   std::atomic<bool> initialised_{false};
   allocation_log allocations_;

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "runtime/calls.h"
+#include "runtime/chore_thread.h"
 #include "runtime/direct_space.h"
 #include "runtime/signals.h"
 #include "runtime/software_space.h"
@@ -55,6 +56,7 @@ result<made_space> make_space(port& p, const space_choice& choice, const dsm::ex
   if (choice.protocol_memory != 0) options.protocol_memory = choice.protocol_memory;
   if (choice.engine == "uffd") options.engine = engine_of_kernel(os::page_engine::way::uffd);
   if (choice.engine == "mprotect") options.engine = engine_of_kernel(os::page_engine::way::mprotect);
+  options.chores = [] { return std::make_unique<chore_thread>(); };
   return seen(software_space::create(p, options, with_all));
 }
 

@@ -1,6 +1,8 @@
 // All mutexes of a job. Two ways: a queue of words where words can be swapped remotely (word_locks.h), and messages that carry a
 // protocol's notices (message_locks.h).
 //
+// A lock that nobody else asks for costs its node no message, and its release is put off (releases.h).
+//
 // A lock has a number: which node manages it, and which of its locks it is. Locking acquires and unlocking releases in the sense of
 // the coherence protocol. Any thread; a thread that holds a lock does not lock it again.
 #pragma once
@@ -32,6 +34,9 @@ class locks {
   using duration = std::chrono::nanoseconds;
 
   virtual ~locks() = default;
+
+  // Takes the lock if it is here and free, and nothing is to be acquired with it: without a wait or a message.
+  virtual bool take_here(object_number n) = 0;
 
   // False: not within the limit. A limit of zero may fail although nobody holds the lock.
   virtual result<bool> lock(object_number n, duration limit) = 0;

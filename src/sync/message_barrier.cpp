@@ -25,7 +25,8 @@ void write_block(std::vector<std::byte>& into, node_id node, bytes value, bytes 
 
 }  // namespace
 
-message_barrier::message_barrier(port& p, dsm::protocol& protocol, node_id fan_in) : port_(p), protocol_(protocol), fan_in_(fan_in) {
+message_barrier::message_barrier(port& p, dsm::protocol& protocol, releases& own, node_id fan_in)
+    : port_(p), protocol_(protocol), releases_(own), fan_in_(fan_in) {
   for (auto& ph : phases_) ph.from_children.resize(children());
 }
 
@@ -33,9 +34,9 @@ node_id message_barrier::children() const noexcept {
   return first_child() >= port_.nodes() ? 0 : std::min(fan_in_, port_.nodes() - first_child());
 }
 
-result<std::unique_ptr<message_barrier>> message_barrier::create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all,
-                                                                 node_id fan_in) {
-  std::unique_ptr<message_barrier> b(new message_barrier(p, protocol, fan_in));
+result<std::unique_ptr<message_barrier>> message_barrier::create(port& p, dsm::protocol& protocol, releases& own,
+                                                                 const dsm::exchange& with_all, node_id fan_in) {
+  std::unique_ptr<message_barrier> b(new message_barrier(p, protocol, own, fan_in));
   p.on(dsm::barrier_arrival, [self = b.get()](const message& m) { self->take_arrival(m); });
   p.on(dsm::barrier_departure, [self = b.get()](const message& m) { self->take_departure(m); });
   with_all({});
@@ -56,13 +57,12 @@ void message_barrier::take_departure(const message& m) {
 }
 
 status message_barrier::meet(bytes mine, mutable_bytes all) {
-  if (auto released = protocol_.release(); !released) return released;
+  dsm::notices news;
+  if (auto released = releases_.make_and([&] { protocol_.news(news); }); !released) return released;
   const word epoch = ++epoch_;
   phase& ph = phases_[epoch % 2];
   const std::span<const word, 1> words(&epoch, 1);
 
-  dsm::notices news;
-  protocol_.news(news);
   std::vector<std::byte> merged;
   write_block(merged, port_.self(), mine, news);
   const auto all_children = [&] {

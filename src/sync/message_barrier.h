@@ -9,6 +9,7 @@
 #include "dsm/protocol.h"
 #include "os/spin.h"
 #include "sync/barriers.h"
+#include "sync/releases.h"
 
 namespace weft::sync {
 
@@ -16,8 +17,8 @@ class message_barrier final : public barriers {
  public:
   // Collective. A node gathers the notices of `fan_in` others, at least one; if that is all of them, node 0 is the central manager of
   // TreadMarks.
-  static result<std::unique_ptr<message_barrier>> create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all,
-                                                         node_id fan_in = 4);
+  static result<std::unique_ptr<message_barrier>> create(port& p, dsm::protocol& protocol, releases& own,
+                                                         const dsm::exchange& with_all, node_id fan_in = 4);
 
   status arrive_and_wait() override { return meet({}, {}); }
   status gather(bytes mine, mutable_bytes all) override { return meet(mine, all); }
@@ -31,7 +32,7 @@ class message_barrier final : public barriers {
     bool departed = false;
   };
 
-  message_barrier(port& p, dsm::protocol& protocol, node_id fan_in);
+  message_barrier(port& p, dsm::protocol& protocol, releases& own, node_id fan_in);
   status meet(bytes mine, mutable_bytes all);
   node_id first_child() const noexcept { return port_.self() * fan_in_ + 1; }
   node_id children() const noexcept;
@@ -40,6 +41,7 @@ class message_barrier final : public barriers {
 
   port& port_;
   dsm::protocol& protocol_;
+  releases& releases_;
   const node_id fan_in_;
   std::uint64_t epoch_ = 0;  // only the thread that is in the barrier
   os::spin_lock lock_;       // guards phases_

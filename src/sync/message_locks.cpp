@@ -1,5 +1,6 @@
 #include "sync/message_locks.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include <weft/thread_number.h>
@@ -11,8 +12,9 @@
 
 namespace weft::sync {
 
-result<std::unique_ptr<message_locks>> message_locks::create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all) {
-  std::unique_ptr<message_locks> l(new message_locks(p, protocol));
+result<std::unique_ptr<message_locks>> message_locks::create(port& p, dsm::protocol& protocol, releases& own, dsm::chores* later,
+                                                             const dsm::exchange& with_all) {
+  std::unique_ptr<message_locks> l(new message_locks(p, protocol, own, later));
   p.on(dsm::lock_request, [self = l.get()](const message& m) { self->serve_request(m); });
   p.on(dsm::lock_forward, [self = l.get()](const message& m) { self->serve_forward(m); });
   p.on(dsm::lock_grant, [self = l.get()](const message& m) { self->take_grant(m); });
@@ -26,12 +28,24 @@ message_locks::local& message_locks::find(object_number n) {
   return found->second;
 }
 
+bool message_locks::take_here(object_number n) {
+  std::scoped_lock guard(lock_);
+  const auto found = locals_.find(n);
+  return found != locals_.end() && found->second.arriving.empty() && take(found->second);
+}
+
+bool message_locks::take(local& l) {
+  if (!l.here || l.holder != 0 || l.leaving) return false;
+  l.holder = detail::thread_number();
+  l.taken = std::min(l.taken + 1, 2u);
+  return true;
+}
+
 // Takes the lock if it is here and free, with the notices that came with it.
 bool message_locks::take(object_number n, dsm::notices& granted) {
   std::scoped_lock guard(lock_);
   local& l = find(n);
-  if (!l.here || l.holder != 0) return false;
-  l.holder = detail::thread_number();
+  if (!take(l)) return false;
   granted.swap(l.arriving);
   return true;
 }
@@ -112,13 +126,44 @@ void message_locks::serve_forward(const message& m) {
   {
     std::scoped_lock guard(lock_);
     local& l = find(n);
-    if (!l.here || l.holder != 0 || !l.next.empty()) {
-      l.next.push_back(std::move(r));
+    l.next.push_back(std::move(r));
+    if (!l.here || l.holder != 0 || l.next.size() > 1) return;
+    if (releases_.owed(l.owes)) {
+      l.leaving = true;
+      later_->add([this, n] { make_up_for(n); });
       return;
     }
-    l.here = false;
+    r = leave(l);
   }
   pass_on(n, std::move(r)).ignore();
+}
+
+message_locks::request message_locks::leave(local& l) {
+  request to = std::move(l.next.front());
+  l.next.pop_front();
+  l.here = l.leaving = false;
+  l.taken = 0;
+  return to;
+}
+
+// Somebody has asked for a lock whose release was put off.
+void message_locks::make_up_for(object_number n) {
+  releases::number owes;
+  {
+    std::scoped_lock guard(lock_);
+    owes = find(n).owes;
+  }
+  if (!releases_.make_up_for(owes)) return;  // a failed node breaks the job
+  request to;
+  bool wanted;
+  {
+    std::scoped_lock guard(lock_);
+    local& l = find(n);
+    to = leave(l);
+    wanted = l.wanted != 0;
+  }
+  pass_on(n, std::move(to)).ignore();
+  if (wanted) port_.nudge(port_.self()).ignore();
 }
 
 // The lock has just left this node. Only replies are sent, so a handler may do it.
@@ -144,9 +189,7 @@ void message_locks::take_grant(const message& m) {
     l.here = true;
     l.asked = false;
     if (l.wanted != 0 || l.next.empty()) return;
-    next = std::move(l.next.front());  // who asked here has given up: it goes on at once
-    l.next.pop_front();
-    l.here = false;
+    next = leave(l);  // who asked here has given up: it goes on at once
   }
   pass_on(m.words[0], std::move(next)).ignore();
 }
@@ -160,24 +203,28 @@ std::vector<object_number> message_locks::held() {
 }
 
 status message_locks::unlock(object_number n) {
+  bool put_off, wanted;
   {
     std::scoped_lock guard(lock_);
-    if (find(n).holder != detail::thread_number()) return {errc::invalid_argument, detail::not_the_holder};
+    local& l = find(n);
+    if (l.holder != detail::thread_number()) return {errc::invalid_argument, detail::not_the_holder};
+    put_off = later_ != nullptr && l.taken > 1 && l.next.empty();
+    if (put_off) {
+      l.owes = releases_.put_off();
+      l.holder = 0;
+    }
+    wanted = l.wanted != 0;
   }
-  if (auto released = protocol_.release(); !released) return released;
   request next;
-  bool passing = false, wanted = false;
-  {
+  bool passing = false;
+  if (!put_off) {
+    if (auto released = releases_.make(); !released) return released;
     std::scoped_lock guard(lock_);
     local& l = find(n);
     l.holder = 0;
     wanted = l.wanted != 0;
-    if (!l.next.empty()) {
-      passing = true;
-      next = std::move(l.next.front());
-      l.next.pop_front();
-      l.here = false;
-    }
+    passing = !l.next.empty();
+    if (passing) next = leave(l);
   }
   if (wanted) port_.nudge(port_.self()).ignore();
   return passing ? pass_on(n, std::move(next)) : status();

@@ -6,11 +6,11 @@
 
 namespace weft::sync {
 
-result<std::unique_ptr<word_barrier>> word_barrier::create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all) {
-  std::unique_ptr<word_barrier> b(new word_barrier(p, protocol));
-  auto own = dsm::lazy_memory::create(most_rounds * sizeof(word) + 2 * p.nodes() * most_gathered);
-  if (!own) return own.failure();
-  b->own_ = std::move(*own);
+result<std::unique_ptr<word_barrier>> word_barrier::create(port& p, dsm::protocol& protocol, releases& own, const dsm::exchange& with_all) {
+  std::unique_ptr<word_barrier> b(new word_barrier(p, protocol, own));
+  auto memory = dsm::lazy_memory::create(most_rounds * sizeof(word) + 2 * p.nodes() * most_gathered);
+  if (!memory) return memory.failure();
+  b->own_ = std::move(*memory);
   auto exposed = b->own_.expose(p);
   if (!exposed) return exposed.failure();
   b->windows_ = dsm::exchange_values(with_all, *exposed);
@@ -34,14 +34,14 @@ status word_barrier::meet() {
 }
 
 status word_barrier::arrive_and_wait() {
-  if (auto released = protocol_.release(); !released) return released;
+  if (auto released = releases_.make(); !released) return released;
   if (auto met = meet(); !met) return met;
   return protocol_.acquire({});
 }
 
 status word_barrier::gather(bytes mine, mutable_bytes all) {
   if (mine.size() > most_gathered) return {errc::too_large, "more than 1024 bytes in a reduction"};
-  if (auto released = protocol_.release(); !released) return released;
+  if (auto released = releases_.make(); !released) return released;
   for (node_id n = 0; n < port_.nodes(); ++n) {
     if (auto put = port_.put(n, windows_[n], value_offset(port_.self()), mine); !put) return put;
     if (auto fenced = port_.fence(n); !fenced) return fenced;

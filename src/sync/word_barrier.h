@@ -8,13 +8,14 @@
 #include "dsm/homes.h"
 #include "dsm/protocol.h"
 #include "sync/barriers.h"
+#include "sync/releases.h"
 
 namespace weft::sync {
 
 class word_barrier final : public barriers {
  public:
   // Collective.
-  static result<std::unique_ptr<word_barrier>> create(port& p, dsm::protocol& protocol, const dsm::exchange& with_all);
+  static result<std::unique_ptr<word_barrier>> create(port& p, dsm::protocol& protocol, releases& own, const dsm::exchange& with_all);
 
   status arrive_and_wait() override;
   status gather(bytes mine, mutable_bytes all) override;
@@ -22,7 +23,7 @@ class word_barrier final : public barriers {
  private:
   static constexpr std::size_t most_rounds = 32;
 
-  word_barrier(port& p, dsm::protocol& protocol) : port_(p), protocol_(protocol) {}
+  word_barrier(port& p, dsm::protocol& protocol, releases& own) : port_(p), protocol_(protocol), releases_(own) {}
   status meet();
   word* rounds() const noexcept { return reinterpret_cast<word*>(own_.base()); }
   // Values lie behind the rounds, in two sets: a node may be a barrier ahead of one that still reads.
@@ -32,6 +33,7 @@ class word_barrier final : public barriers {
 
   port& port_;
   dsm::protocol& protocol_;
+  releases& releases_;
   dsm::lazy_memory own_;
   std::vector<window> windows_;
   word epoch_ = 0;  // the barrier's number; only the thread that is in it

@@ -24,6 +24,7 @@ struct memory_system {
 constexpr memory_system systems[] = {{"cashmere", "shm"}, {"hlrc", "udp"}, {"hlrc", "shm"}, {"direct", "shm"}};
 constexpr const char* ours = "cashmere.shm";
 constexpr unsigned many_contenders = 4;
+constexpr const char* local_pair = "local_lock_pair";
 
 settings shorter(settings how) {
   if (!how.quick) how.batches = 10;  // 4096 pages take longer than 2 ms
@@ -47,6 +48,7 @@ class memory_session {
     for (const auto& s : systems) measure(s);
     if (wanted_.wants(ours, "barrier")) measure_barrier();
     if (wanted_.wants("uffd", "radix")) measure_engines();
+    if (wanted_.wants(ours, local_pair)) measure_local_locks();
     if (wanted_.everything()) take({"shm", "", "", suite::contenders, how_, many_contenders, "cashmere"});
     return all_.complete();
   }
@@ -56,6 +58,7 @@ class memory_session {
     double samples = 0;
     for (const auto& s : systems) samples += static_cast<double>(samples_in(wanted_of(wanted_, s.name()), how_));
     for (const bool part : {wanted_.wants(ours, "barrier"), wanted_.wants("uffd", "radix")}) samples += part ? 2.0 * how_.repeat : 0;
+    if (wanted_.wants(ours, local_pair)) samples += static_cast<double>(std::size(systems)) * how_.repeat;
     return samples + (wanted_.everything() ? how_.repeat : 0);
   }
 
@@ -89,6 +92,19 @@ class memory_session {
         all_.advance(1, std::string("radix with ") + engine);
         const auto seconds = run_program({"radix", {"--keys", how_.quick ? "16384" : "2097152"}, 2, "cashmere", "shm", engine});
         if (seconds) all_.add(engine, "radix", *seconds);
+        else all_.fail(seconds.sentence());
+      }
+  }
+
+  // By a program in the ANL macros, with more nodes than cores.
+  void measure_local_locks() {
+    if (const auto missing = programs_missing({"radix"}); !missing.empty()) return all_.note("local_lock_pair_ns: " + missing);
+    for (unsigned i = 0; i < how_.repeat; ++i)
+      for (const auto& s : systems) {
+        all_.advance(1, "locks that nobody else wants on " + s.name());
+        const std::string workers = std::to_string(many_contenders), pairs = how_.quick ? "10000" : "1000000";
+        const auto seconds = run_program({"parmacs_locks", {workers, pairs}, many_contenders, s.protocol, s.fabric});
+        if (seconds) all_.add(s.name(), local_pair, *seconds);
         else all_.fail(seconds.sentence());
       }
   }

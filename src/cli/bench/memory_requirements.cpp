@@ -1,4 +1,6 @@
 // The ratios that `weft bench memory` is judged by.
+#include <algorithm>
+
 #include <weft/memory.h>
 
 #include "cli/bench/memory_side.h"
@@ -12,6 +14,7 @@ using place = measurements::place;
 
 double over(samples v) { return v[0] / v[1]; }
 double over_both(samples v) { return v[0] / (v[1] + v[2]); }
+double slowest_in_ns(samples v) { return *std::max_element(v.begin(), v.end()) * 1e9; }
 double a_page_more(samples v) { return (v[0] - v[1]) / memory_pages; }
 
 const std::string ours = "cashmere.shm", sockets = "hlrc.udp";
@@ -36,6 +39,9 @@ std::vector<requirement> all() {
               {{ours, "barrier_with_copies", 0}, {ours, "barrier_without_copies", 0}}, a_page_more),
       made_of("cashmere.shm.lock", ours, "contended hand-over / cache-line round trip", true, 3,
               {{ours, "hand_over", 2}, {"bare", "two_lines_round_trip", 8}}, over),
+      made_of("local_lock_pair_ns", ours, "lock and unlock of a lock that nobody else wants, 4 nodes on 2 cores, on the slowest system", true, 200,
+              {{ours, "local_lock_pair", 0}, {sockets, "local_lock_pair", 0}, {"hlrc.shm", "local_lock_pair", 0}, {"direct.shm", "local_lock_pair", 0}},
+              slowest_in_ns),
       made_of("hlrc.udp.read_miss", sockets, fetch + "(bare fault trap + UDP round trip with 4 KiB back)", true, 1.6,
               {page_of(sockets, "read_miss"), page_of("bare.udp", "fault_trap"), page_of("bare.udp", "socket_fetch")}, over_both),
       made_of("cashmere.shm.busy_home", ours, home, true, 1.5, {page_of(ours, "busy_home"), page_of(ours, "idle_home")}, over),

@@ -60,12 +60,24 @@ void cluster::start(node& on, std::string name, std::function<void()> body) {
   });
 }
 
+// Each chore is a thread of its own.
+class cluster::chore_starter final : public weft::dsm::chores {
+ public:
+  chore_starter(cluster& of, node& on) : cluster_(of), node_(on) {}
+  void add(std::function<void()> work) override { cluster_.start(node_, format("n%u chore", node_.id()), std::move(work)); }
+
+ private:
+  cluster& cluster_;
+  node& node_;
+};
+
 void cluster::build(node& n) {
   const cluster_options& o = state_->options;
   weft::runtime::space_options how;
   how.protocol = o.protocol;
   how.pages = o.pages;
   how.reports_stores = true;
+  how.chores = [&] { return std::make_unique<chore_starter>(*this, n); };
   how.protocol_memory = o.protocol_memory;
   how.engine = [&](std::byte* base, std::size_t size, int file, weft::os::page_engine::fault_handler& handler) {
     auto engine = std::make_unique<sim_engine>(

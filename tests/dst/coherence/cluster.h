@@ -110,6 +110,8 @@ class cluster {
     weft::base::random random;
   };
 
+  class chore_starter;
+
   void build(node& n);
   void between_changes();  // of pages' states: another thread may go on
   std::vector<std::vector<std::byte>> exchange(node& n, weft::bytes mine);

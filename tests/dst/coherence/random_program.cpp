@@ -197,6 +197,11 @@ class maker {
       else if (a > b) std::swap(a, b);  // always taken in this order
     }
     const thread t = any_thread();
+    // Again and again by the same thread: locks that stay where they are.
+    for (auto times = random_.chance(0.3) ? random_.between(2, 5) : 1; times != 0; --times) section(t, a, b);
+  }
+
+  void section(thread t, std::uint32_t a, std::uint32_t b) {
     const auto unit = new_unit();
     auto accesses = some(5, [&](std::uint32_t c) {
       const auto& s = states_[c];

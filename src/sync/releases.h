@@ -1,0 +1,61 @@
+// The releases of a node: made, or put off.
+//
+// A lock that the same node takes again and again, and nobody else asks for, is unlocked without a release: what was written under it is
+// sent when another node asks for the lock. That keeps the memory model. What happened before an unlock must be seen after a later lock of
+// the same mutex, and of nothing else: on this node it is, in hardware; before the lock goes to another node, the release is made up
+// for. Every other release of this node, at a barrier or of another lock, takes what was put off along, because a release is the whole
+// node's.
+//
+// Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "dsm/protocol.h"
+#include "dsm/waiting.h"
+
+namespace weft::sync {
+
+class releases {
+ public:
+  releases(port& p, dsm::protocol& of) : protocol_(of), gate_(p) {}
+
+  // An unlock that was put off has a number; 0: none.
+  using number = std::uint64_t;
+  number put_off() noexcept { return last_.fetch_add(1) + 1; }
+  bool owed(number n) const noexcept { return n > done_.load(); }
+
+  // A release takes along what was put off before it began, and no more.
+  status make() {
+    const number before = last_.load();
+    if (auto released = protocol_.release(); !released) return released;
+    for (number done = done_.load(); done < before && !done_.compare_exchange_weak(done, before);) {
+    }
+    return {};
+  }
+
+  // Unless that has been done meanwhile.
+  status make_up_for(number n) {
+    std::scoped_lock lock(gate_);
+    return owed(n) ? make() : status();
+  }
+
+  // At a barrier: the release, and then `tell`. Nothing that was put off is made up for in between, or after `tell` has collected the
+  // node's news: others would not hear of it.
+  template <typename Tell>
+  status make_and(Tell&& tell) {
+    std::scoped_lock lock(gate_);
+    if (auto made = make(); !made) return made;
+    tell();
+    return {};
+  }
+
+ private:
+  dsm::protocol& protocol_;
+  dsm::gate gate_;  // who holds it makes a release, which waits for homes and not for locks or barriers
+  std::atomic<number> last_{0}, done_{0};
+};
+
+}  // namespace weft::sync
