@@ -15,8 +15,8 @@ struct program_run {
   std::string protocol;   // empty: the threaded program
   std::string fabric = "shm";
   std::string engine = "";  // empty: weft chooses
-  double limit = 300;       // seconds; then it has failed
   unsigned repeat = 1;      // times in one process
+  double limit = 300;       // seconds; then it has failed
 };
 
 // Seconds of the program's parallel part, the fastest if it is repeated.
