@@ -42,8 +42,8 @@ class releases {
     return owed(n) ? make() : status();
   }
 
-  // At a barrier: the release, and then `tell`. Nothing that was put off is made up for in between, or after `tell` has collected the
-  // node's news: others would not hear of it.
+  // At a barrier: the release, and then `tell`, which collects the node's news. Nothing that was put off is made up for in between, so the
+  // barrier tells all of it.
   template <typename Tell>
   status make_and(Tell&& tell) {
     std::scoped_lock lock(gate_);

@@ -24,7 +24,8 @@ namespace weft::sync {
 class word_locks final : public locks {
  public:
   // Collective. `later` may be null: then no lock is kept.
-  static result<std::unique_ptr<word_locks>> create(port& p, dsm::protocol& protocol, releases& own, dsm::chores* later, const dsm::exchange& with_all);
+  static result<std::unique_ptr<word_locks>> create(port& p, dsm::protocol& protocol, releases& own, dsm::chores* later,
+                                                    const dsm::exchange& with_all);
 
   bool take_here(object_number n) override;
   result<bool> lock(object_number n, duration limit) override;

@@ -23,7 +23,6 @@ constexpr row of_systems[] = {
     {"barrier", "barrier_without_copies", 0},
     {"barrier with 4096 unwritten copies", "barrier_with_copies", 0},
     {"lock and unlock alone", "lock", 1},
-    {"lock and unlock, nobody else wants it, 4 nodes", "local_lock_pair", 0},
     {"hand-over of a lock, 2 nodes", "hand_over", 2},
     {"hand-over of a lock, 4 nodes on 2 cores", "hand_over", 4},
 };

@@ -28,6 +28,7 @@ requirement over_bare(const std::string& key, const std::string& meaning, double
 
 std::vector<requirement> all() {
   const std::string fetch = "fetch of a cold remote page / ", trap_copy = "(bare fault trap + 4 KiB memcpy)";
+  const std::string pair = "local_lock_pair";
   const std::string home = "64 cold pages from a node that computes / from an idle one";
   return {
       over_bare("cashmere.shm.read_miss", fetch + trap_copy, 1.6, "read_miss", "fault_trap"),
@@ -40,8 +41,7 @@ std::vector<requirement> all() {
       made_of("cashmere.shm.lock", ours, "contended hand-over / cache-line round trip", true, 3,
               {{ours, "hand_over", 2}, {"bare", "two_lines_round_trip", 8}}, over),
       made_of("local_lock_pair_ns", ours, "lock and unlock of a lock that nobody else wants, 4 nodes on 2 cores, on the slowest system", true, 200,
-              {{ours, "local_lock_pair", 0}, {sockets, "local_lock_pair", 0}, {"hlrc.shm", "local_lock_pair", 0}, {"direct.shm", "local_lock_pair", 0}},
-              slowest_in_ns),
+              {{ours, pair, 0}, {sockets, pair, 0}, {"hlrc.shm", pair, 0}, {"direct.shm", pair, 0}}, slowest_in_ns),
       made_of("hlrc.udp.read_miss", sockets, fetch + "(bare fault trap + UDP round trip with 4 KiB back)", true, 1.6,
               {page_of(sockets, "read_miss"), page_of("bare.udp", "fault_trap"), page_of("bare.udp", "socket_fetch")}, over_both),
       made_of("cashmere.shm.busy_home", ours, home, true, 1.5, {page_of(ours, "busy_home"), page_of(ours, "idle_home")}, over),
