@@ -101,7 +101,7 @@ the_job_is_right_to_end_when_a_node_is_killed() {
 an_unknown_protocol_is_refused() {
   run "$WEFT" run -n 2 --protocol none "$MEMORY_PROBE"
   [ "$status" != 0 ] || fail "expected an exit status that is not 0"
-  grep -q "there is no protocol 'none'; use direct, .*hlrc" err || fail "expected a sentence that names the choices"
+  grep -q "there is no protocol 'none'; use auto, direct, .*hlrc.* or lrc" err || fail "expected a sentence that names the choices"
 }
 
 for behaviour in $(declare -F | sed -n 's/^declare -f \(.*_right.*\|direct_is_what.*\|an_unknown.*\)$/\1/p'); do
