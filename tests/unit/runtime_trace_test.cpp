@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "dsm/own_handlers.h"
 #include "runtime/trace_document.h"
 
 namespace weft::runtime {
@@ -27,7 +28,7 @@ std::string document(const std::vector<base::byte_buffer>& nodes) {
 
 TEST(trace_document, has_the_events_of_all_nodes_on_one_line_of_time) {
   const trace::thread here{0, 0, 0, {{5000, 1000, 12, 4096, 1, trace_kind::fetch}}};
-  const trace::thread there{2, -1, 0, {{1'006'000, 500, 20, 24, 0, trace_kind::handle}}};
+  const trace::thread there{2, -1, 0, {{1'006'000, 500, dsm::page_request, 24, 0, trace_kind::handle}}};
   const auto text = document({encode_trace({here}, {}, 10000), encode_trace({there}, {1, -1'000'000, 1, -1'000'000}, 10000)});
   EXPECT_NE(text.find("\"name\":\"fetch\",\"cat\":\"fault\",\"ph\":\"X\",\"pid\":0,\"tid\":0,\"ts\":0.000,\"dur\":1.000"),
             std::string::npos)
