@@ -5,6 +5,7 @@ source "$(dirname "$0")/lib.sh"
 start_job() { # command: leaves its process in $job
   "$@" >job.out 2>job.err &
   job=$!
+  trap 'kill "$job" 2>/dev/null' EXIT  # also when an expectation ends the test
   sleep 0.7
 }
 end_job() {
