@@ -286,33 +286,37 @@ TEST_P(port_contract, enqueued_words_arrive_once_and_in_each_senders_order) {
 TEST_P(port_contract, a_queue_at_its_bound_tells_the_consumer_and_loses_nothing) {
   if (nodes() == 1) return;  // filling one's own queue past its bound without taking from it is waiting for oneself
   run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
-    auto q = port.make_queue(1024);
-    OK(q);
-    const auto queues = where.gather(port.self(), *q);
     constexpr word words = 5000;
-    if (port.self() == 1)
-      for (word i = 0; i < words; ++i) OK(port.enqueue(0, queues[0], i));
-    if (port.self() == 0) {
-      std::this_thread::sleep_for(300ms);  // time for the queue to fill up
-      word expected = 0;
-      int told = 0;
-      OK(port.wait(
-          [&] {
-            word value;
-            for (auto n = port.dequeue(*q, {&value, 1}); !n.ok() || *n == 1; n = port.dequeue(*q, {&value, 1})) {
-              if (!n.ok()) {
-                EXPECT_EQ(n.code(), errc::too_large);
-                ++told;
-                continue;
+    int told = 0;
+    for (const auto time_to_fill_up : {300ms, 3000ms}) {  // the second for a machine that is busy
+      auto q = port.make_queue(1024);
+      OK(q);
+      const auto queues = where.gather(port.self(), *q);
+      if (port.self() == 1)
+        for (word i = 0; i < words; ++i) OK(port.enqueue(0, queues[0], i));
+      if (port.self() == 0) {
+        std::this_thread::sleep_for(time_to_fill_up);
+        word expected = 0;
+        OK(port.wait(
+            [&] {
+              word value;
+              for (auto n = port.dequeue(*q, {&value, 1}); !n.ok() || *n == 1; n = port.dequeue(*q, {&value, 1})) {
+                if (!n.ok()) {
+                  EXPECT_EQ(n.code(), errc::too_large);
+                  ++told;
+                  continue;
+                }
+                EXPECT_EQ(value, expected);
+                ++expected;
               }
-              EXPECT_EQ(value, expected);
-              ++expected;
-            }
-            return expected == words;
-          },
-          20s));
-      EXPECT_GE(told, 1);
+              return expected == words;
+            },
+            20s));
+      }
+      told = where.gather(port.self(), told)[0];
+      if (told > 0) break;
     }
+    EXPECT_GE(told, 1);
   });
 }
 
