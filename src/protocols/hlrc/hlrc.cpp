@@ -109,7 +109,7 @@ void hlrc::serve_page(const message& m) {
 void hlrc::take_page(const message& m) {
   auto* q = reinterpret_cast<question*>(m.words[0]);
   const auto into = pages_.frames().span().subspan(std::size_t{q->of.first} * page_bytes, std::size_t{q->of.count()} * page_bytes);
-  std::memcpy(into.data(), m.payload.data(), std::min(m.payload.size(), into.size()));
+  std::copy_n(m.payload.begin(), std::min(m.payload.size(), into.size()), into.begin());  // none, where the page is elsewhere
   q->served = static_cast<page_id>(m.words[1]);
   q->elsewhere = static_cast<node_id>(m.words[2]);
   q->done.store(true, std::memory_order_release);  // pairs with the acquire in fetch
