@@ -43,7 +43,7 @@ result<std::unique_ptr<word_locks>> word_locks::create(port& p, dsm::protocol& p
 
 result<std::uint32_t> word_locks::take_place() {
   std::scoped_lock lock(lock_);
-  if (free_.empty()) return status(errc::too_large, "the threads of a node hold or want more than 4096 locks at a time");
+  if (free_.empty()) return status(errc::too_large, "the threads of a node hold or want more than 65536 locks at a time");
   const auto i = free_.back();
   free_.pop_back();
   at(i) = {};
