@@ -62,8 +62,7 @@ status software_space::build(const space_options& options, const dsm::exchange& 
     if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all)); !s) return s;
   if (auto s = take(protocol_, chosen->make({port_, *profile_, *table_, homes_.get(), options.protocol_memory, with_all})); !s) return s;
   releases_ = std::make_unique<sync::releases>(port_, *protocol_);
-  // lrc orders diffs by the stamps that releases get, so its releases are made when they are due.
-  if (options.chores && chosen->has_homes) chores_ = options.chores();
+  if (options.chores) chores_ = options.chores();
   if (protocol_->carries_notices()) {
     if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, *releases_, chores_.get(), with_all)); !s) return s;
     if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, *releases_, with_all, options.barrier_fan_in)); !s) return s;

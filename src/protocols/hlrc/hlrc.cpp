@@ -226,19 +226,19 @@ void hlrc::notices_for(bytes knowledge, dsm::notices& into) {
 
 void hlrc::news(dsm::notices& into) {
   std::scoped_lock lock(log_lock_);
-  for (const auto& i : log_[port_.self()])
-    if (i.number > announced_) write(into, port_.self(), i);
-  announced_ = seen_[port_.self()];
+  for (node_id n = 0; n < port_.nodes(); ++n)
+    for (const auto& i : log_[n])
+      if (i.number > told_[n]) write(into, n, i);
+  announced_ = seen_;
 }
 
 // What the last barrier told has been acquired by all, because all have come to this one.
 void hlrc::all_told(bytes from_others) {
-  std::vector<std::uint32_t> upto(port_.nodes());
+  std::scoped_lock lock(log_lock_);
+  auto upto = announced_;
   base::reader in(from_others);
   node_id node;
   for (interval i; in.left() != 0 && read(in, node, i);) upto[node] = std::max(upto[node], i.number);
-  std::scoped_lock lock(log_lock_);
-  upto[port_.self()] = announced_;
   for (node_id n = 0; n < port_.nodes(); ++n) {
     for (auto& l = log_[n]; !l.empty() && l.front().number <= told_[n]; l.pop_front()) logged_pages_[n] -= l.front().pages.size();
     told_[n] = std::max(told_[n], upto[n]);

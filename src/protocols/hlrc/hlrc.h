@@ -182,7 +182,7 @@ class hlrc final : public dsm::home_based {
   std::vector<std::uint32_t> seen_;        // by node: its last interval that this node has acquired
   std::vector<std::uint32_t> told_ = std::vector<std::uint32_t>(port_.nodes());  // by node: its last interval that a barrier has told
   std::vector<std::deque<interval>> log_;  // by node: since the barrier before the last
-  std::uint32_t announced_ = 0;            // own intervals that a barrier has told of
+  std::vector<std::uint32_t> announced_ = told_;  // by node: its last interval that this node told at the barrier it is in
   std::vector<std::size_t> logged_pages_ = std::vector<std::size_t>(port_.nodes());
 
   page_use& use(dsm::page_id p) const noexcept { return reinterpret_cast<page_use*>(uses_.base())[p]; }

@@ -180,6 +180,18 @@ bool history::learn(bytes notices, std::vector<page_id>& changed, vector_time& u
   return true;
 }
 
+void history::raise(vector_time& upto, bytes notices) {
+  base::reader in(notices);
+  while (in.left() != 0) {
+    const auto node = in.take<node_id>();
+    const auto number = in.take<interval_number>();
+    in.take<std::uint32_t>();  // stamp
+    in.take_bytes(std::size_t{in.take<std::uint32_t>()} * sizeof(page_id));
+    if (!in.ok() || node >= upto.size()) return;
+    upto[node] = std::max(upto[node], number);
+  }
+}
+
 void history::saw(const vector_time& upto) {
   for (node_id n = 0; n < nodes_; ++n)
     if (n != self_) seen_[n] = std::max(seen_[n], upto[n]);

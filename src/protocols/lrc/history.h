@@ -54,6 +54,7 @@ class history {
   // What this node has acquired; what it has ended itself.
   const vector_time& seen() const noexcept { return seen_; }
   interval_number own() const noexcept { return seen_[self_]; }
+  const vector_time& logged() const noexcept { return logged_; }  // what it can tell of
 
   // Ends an interval in which these pages were written, and those that were closed with changes since the last one. How many, or 0 if
   // there is nothing to tell.
@@ -67,6 +68,9 @@ class history {
   // False: the notices make no sense.
   bool learn(bytes notices, std::vector<dsm::page_id>& changed, vector_time& upto);
   void saw(const vector_time& upto);
+
+  // Raises a vector to the last intervals that notices tell of.
+  static void raise(vector_time& upto, bytes notices);
 
   // --- pages ----------------------------------------------------------------------------------------------------------------------
 

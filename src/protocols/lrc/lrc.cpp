@@ -249,14 +249,19 @@ void lrc::notices_for(bytes knowledge, dsm::notices& into) {
   history_.notices_beyond(theirs, into);
 }
 
-// Others may have told some of it already. What has been collected is known to all.
+// What has been collected is known to all.
 void lrc::news(dsm::notices& into) {
   std::scoped_lock guard(lock_);
-  history_.own_beyond(announced_, history_.own(), into);
-  announced_ = history_.own();
+  history_.notices_beyond(told_, into);
+  announced_ = history_.logged();
 }
 
-void lrc::all_told(bytes) {
+void lrc::all_told(bytes from_others) {
+  {
+    std::scoped_lock guard(lock_);
+    history::raise(announced_, from_others);
+    told_ = announced_;
+  }
   collect_if_large(4).ignore();  // a broken job is noticed by whoever waits next
 }
 

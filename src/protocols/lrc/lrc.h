@@ -157,7 +157,8 @@ class lrc final : public dsm::protocol {
 
   mutable os::spin_lock lock_;  // guards all below; nothing waits or calls pages or the port with it
   history history_;
-  interval_number announced_ = 0;    // own intervals that a barrier has told of
+  vector_time told_ = vector_time(port_.nodes());  // what a barrier has told
+  vector_time announced_ = told_;                  // what this node told at the barrier it is in
   std::uint64_t asked_epoch_ = ~std::uint64_t{0};  // in which a collection was asked for
   collecting collecting_;
   std::list<job> jobs_;
