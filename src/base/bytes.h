@@ -67,6 +67,7 @@ class reader {
     return {reinterpret_cast<const char*>(b.data()), b.size()};
   }
 
+  byte_view rest() const { return rest_; }
   std::size_t left() const { return rest_.size(); }
   bool ok() const { return ok_; }
   bool complete() const { return ok_ && rest_.empty(); }

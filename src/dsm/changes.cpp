@@ -59,18 +59,32 @@ std::byte* changes::storage(std::size_t size) {
 
 void changes::clear() noexcept {
   runs_.clear();
+  patches_.clear();
   bytes_ = block_ = used_ = 0;
 }
 
 void changes::add_run(std::uint64_t offset, bytes data) {
+  assert(form_ == form::runs);
   std::byte* copy = storage(data.size());
   std::memcpy(copy, data.data(), data.size());
   runs_.push_back({offset, {copy, data.size()}});
   bytes_ += data.size();
 }
 
-bool changes::add(std::uint64_t offset, const std::byte* now, std::byte* before, std::size_t size) {
-  assert(size % word_bytes == 0);
+bool changes::add(page_id p, const std::byte* now, std::byte* before) {
+  if (form_ == form::runs) return add_runs(p, now, before);
+  std::byte* const encoded = storage(patch::most_bytes);
+  std::size_t changed = 0;
+  const patch made = patch::make(p, now, before, encoded, changed);
+  used_ -= patch::most_bytes - made.encoded().size();
+  if (changed == 0) return false;
+  patches_.push_back(made);
+  bytes_ += changed;
+  return true;
+}
+
+bool changes::add_runs(page_id p, const std::byte* now, std::byte* before) {
+  constexpr std::size_t size = page_bytes;
   std::size_t at = first_different(now, before, 0, size);
   if (at == size) return false;
   // The copy is what is compared and sent, and what the page is compared with the next time, so nothing falls between.
@@ -79,7 +93,7 @@ bool changes::add(std::uint64_t offset, const std::byte* now, std::byte* before,
   const std::size_t had = runs_.size();
   for (at = first_different(copy, before, 0, size); at < size; at = first_different(copy, before, at, size)) {
     const std::size_t end = first_equal(copy, before, at, size);
-    runs_.push_back({offset + at, {copy + at, end - at}});
+    runs_.push_back({p * page_bytes + at, {copy + at, end - at}});
     bytes_ += end - at;
     std::memcpy(before + at, copy + at, end - at);
     at = end;

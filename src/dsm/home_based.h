@@ -32,8 +32,11 @@ class home_based : public protocol {
     page_table& table;
     dsm::homes& homes;
   };
-  explicit home_based(const parts& of)
-      : port_(of.port), pages_(of.pages), table_(of.table), homes_(of.homes), gate_(of.port), outgoing_(of.port.nodes()) {}
+  // In what form changes are to be delivered.
+  explicit home_based(const parts& of, changes::form delivered = changes::form::runs)
+      : port_(of.port), pages_(of.pages), table_(of.table), homes_(of.homes), gate_(of.port) {
+    for (node_id n = 0; n < port_.nodes(); ++n) outgoing_.emplace_back(delivered);
+  }
 
   struct written_page {
     page_id page;

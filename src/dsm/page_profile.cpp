@@ -109,7 +109,7 @@ void page_profile::take_written(std::vector<page_id>& into) {
 }
 
 bool page_profile::take_changes(page_id p, changes& into) {
-  const auto had_runs = into.runs().size(), had_bytes = into.bytes_changed();
+  const auto had = into.size(), had_bytes = into.bytes_changed();
   const bool any = pages_.take_changes(p, into);
   if (!any || !on()) [[likely]]
     return any;
@@ -120,10 +120,10 @@ bool page_profile::take_changes(page_id p, changes& into) {
   r->counts.changed_bytes += into.bytes_changed() - had_bytes;
   if (!worth_a_look(r->counts.writes)) return any;
   if (!r->seen) r->seen = std::make_unique<bytes_seen>();
-  for (const run& each : into.runs().subspan(had_runs)) {
-    const std::size_t first = each.offset % page_bytes;
-    mark(r->seen->written, first, first + each.data.size());
-  }
+  into.for_ranges(had, [&](std::uint64_t offset, std::size_t size) {
+    const std::size_t first = offset % page_bytes;
+    mark(r->seen->written, first, first + size);
+  });
   return any;
 }
 

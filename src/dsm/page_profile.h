@@ -66,7 +66,7 @@ class page_profile final : public pages {
   void close(extent e) override;
   void watch(extent e) override;
   void mirror(extent e) override { pages_.mirror(e); }
-  void update(page_id p, std::span<const run> runs) override { pages_.update(p, runs); }
+  void update(const patch& changed) override { pages_.update(changed); }
   void read(page_id p, std::byte* into) override { pages_.read(p, into); }
   void first_write(page_id p) override { pages_.first_write(p); }
   void reopen(page_id p) override { pages_.reopen(p); }

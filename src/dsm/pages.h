@@ -22,11 +22,9 @@
 #include <weft/port.h>
 
 #include "dsm/changes.h"
+#include "dsm/page_id.h"
 
 namespace weft::dsm {
-
-using page_id = std::uint32_t;
-inline constexpr std::size_t page_bytes = 4096;
 
 // Pages [first, last).
 struct extent {
@@ -78,8 +76,8 @@ class pages {
   virtual bool take_changes(page_id p, changes& into) = 0;
 
   // Puts what another node has changed in a page into its frame, so that it does not count as changed here. Needs no entry, and may be
-  // called from handlers. The runs lie in the page.
-  virtual void update(page_id p, std::span<const run> runs) = 0;
+  // called from handlers.
+  virtual void update(const patch& changed) = 0;
 
   // Copies what a page holds, of a cached or mirrored page without changes that have not been taken. As update() is called.
   virtual void read(page_id p, std::byte* into) = 0;

@@ -188,7 +188,7 @@ bool real_pages::take_changes(page_id p, changes& into) {
   if (stores_) return take_stores(p, into);
   std::scoped_lock lock(twin_lock(p));
   if (!twinned(p)) return false;  // never written
-  return into.add(std::uint64_t{p} * page_bytes, system_.base() + std::size_t{p} * page_bytes, twin(p), page_bytes);
+  return into.add(p, system_.base() + std::size_t{p} * page_bytes, twin(p));
 }
 
 void real_pages::read(page_id p, std::byte* into) {
@@ -201,13 +201,10 @@ void real_pages::read(page_id p, std::byte* into) {
 }
 
 // Into the twin as well: otherwise the next comparison would find it, and send it on as if it were ours.
-void real_pages::update(page_id p, std::span<const run> runs) {
+void real_pages::update(const patch& changed) {
+  const page_id p = changed.page();
   std::scoped_lock lock(twin_lock(p));
-  std::byte* const old = twinned(p) ? twin(p) : nullptr;
-  for (const run& r : runs) {
-    std::memcpy(system_.base() + r.offset, r.data.data(), r.data.size());
-    if (old) std::memcpy(old + r.offset % page_bytes, r.data.data(), r.data.size());
-  }
+  changed.apply(system_.base() + std::size_t{p} * page_bytes, twinned(p) ? twin(p) : nullptr);
 }
 
 }  // namespace weft::dsm

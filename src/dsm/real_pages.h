@@ -43,7 +43,7 @@ class real_pages final : public pages {
   void reopen(page_id p) override { engine_->reopen(p); }
   void take_written(std::vector<page_id>& into) override;
   bool take_changes(page_id p, changes& into) override;
-  void update(page_id p, std::span<const run> runs) override;
+  void update(const patch& changed) override;
   void read(page_id p, std::byte* into) override;
 
  private:

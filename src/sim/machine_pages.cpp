@@ -1,6 +1,7 @@
 #include "sim/machine_pages.h"
 
 #include <algorithm>
+#include <array>
 
 #include "sim/machine.h"
 
@@ -42,9 +43,9 @@ void machine_pages::mirror(extent e) {
   for (page_id p = e.first; p < e.last; ++p) flags_[p] |= mirrored;
 }
 
-void machine_pages::update(page_id, std::span<const run> runs) {
+void machine_pages::update(const dsm::patch& from) {
   std::uint64_t bytes = 0;
-  for (const auto& r : runs) bytes += r.data.size();
+  from.for_ranges([&](std::size_t, std::size_t size) { bytes += size; });
   self_.charge(cost::diff, machine_.numbers().diffing * bytes / 4);
 }
 
@@ -100,16 +101,14 @@ bool machine_pages::take_changes(page_id p, dsm::changes& into) {
   if (!first_writes_fault_) return true;
   self_.charge(cost::diff, machine_.numbers().diffing * words);
   self_.compare_with_twin(p);
+  // A twin that differs in the words that were written.
   auto& bits = *dirty_[p];
-  for (std::size_t first = 0; first < words; ++first) {
-    if (!bits[first]) continue;
-    std::size_t last = first + 1;
-    while (last < words && bits[last]) ++last;
-    into.add_run(std::uint64_t{p} * dsm::page_bytes + first * 4, frame(p).subspan(first * 4, (last - first) * 4));
-    first = last;
-  }
+  std::array<std::byte, dsm::page_bytes> twin;
+  read(p, twin.data());
+  for (std::size_t i = 0; i < twin.size(); ++i)
+    if (bits[i / 4]) twin[i] = ~twin[i];
   bits.reset();
-  return true;
+  return into.add(p, frame(p).data(), twin.data());
 }
 
 bool machine_pages::first_use_of_line(std::uint64_t page, std::uint64_t line) {

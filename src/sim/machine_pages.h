@@ -39,7 +39,7 @@ class machine_pages final : public dsm::pages {
   void take_written(std::vector<page_id>& into) override;
   bool take_changes(page_id p, dsm::changes& into) override;
   void mirror(extent e) override;
-  void update(page_id p, std::span<const run> runs) override;
+  void update(const dsm::patch& from) override;
   void read(page_id p, std::byte* into) override;
 
   // --- by the processor ---------------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ TEST(changes, of_a_page_that_is_the_same_are_none) {
   const page now = random_page(random);
   page twin = now;
   changes c;
-  EXPECT_FALSE(c.add(0, now.data(), twin.data(), page_bytes));
+  EXPECT_FALSE(c.add(0, now.data(), twin.data()));
   EXPECT_TRUE(c.empty());
 }
 
@@ -44,7 +44,7 @@ TEST(changes, applied_to_the_twin_give_the_page_and_hold_no_byte_that_is_the_sam
     }
     page twin = before;
     changes c;
-    EXPECT_EQ(c.add(8 * page_bytes, now.data(), twin.data(), page_bytes), now != before);
+    EXPECT_EQ(c.add(8, now.data(), twin.data()), now != before);
     EXPECT_EQ(twin, now) << "the twin is brought up to date";
     page copy = before;
     apply(c, 8 * page_bytes, copy);
@@ -61,20 +61,76 @@ TEST(changes, of_two_writers_of_neighbouring_bytes_do_not_touch_each_other) {
   for (page* p : {&first, &second}) {
     page twin = before;
     changes c;
-    c.add(0, p->data(), twin.data(), page_bytes);
+    c.add(0, p->data(), twin.data());
     apply(c, 0, home);
   }
   for (auto b : home) ASSERT_EQ(b, std::byte{7});
+}
+
+TEST(patch, holds_what_was_changed_and_touches_nothing_else) {
+  base::random random(4);
+  for (int round = 0; round < 2000; ++round) {
+    const page before = random_page(random);
+    page sender = before, receiver = before, merged = before;
+    std::size_t written = 0;
+    for (auto writes = random.next() % 600; writes-- > 0;) {
+      const auto at = random.next() % page_bytes;
+      const auto value = static_cast<std::byte>(random.next());
+      (at % 3 == 0 ? receiver : sender)[at] = merged[at] = value;
+    }
+    for (std::size_t i = 0; i < page_bytes; ++i) written += sender[i] != before[i];
+    page twin = before, receivers_twin = before;
+    changes c(changes::form::patches);
+    EXPECT_EQ(c.add(8, sender.data(), twin.data()), sender != before);
+    EXPECT_EQ(twin, sender) << "the twin is brought up to date";
+    EXPECT_EQ(c.bytes_changed(), written);
+    c.for_ranges(0, [&](std::uint64_t offset, std::size_t size) {
+      for (auto i = offset - 8 * page_bytes; size-- > 0; ++i, --written) ASSERT_NE(before[i], sender[i]);
+    });
+    EXPECT_EQ(written, 0u);
+    for (const patch& sent : c.patches()) {
+      base::reader in(sent.encoded());
+      patch received;
+      ASSERT_TRUE(patch::read(in, 9, received));
+      EXPECT_TRUE(in.complete());
+      received.apply(receiver.data(), receivers_twin.data());
+    }
+    ASSERT_EQ(receiver, merged);
+    ASSERT_EQ(receivers_twin, sender);
+  }
+}
+
+TEST(patch, that_makes_no_sense_is_refused) {
+  base::random random(5);
+  const page before(page_bytes), now = random_page(random);
+  page twin = before;
+  changes c(changes::form::patches);
+  c.add(8, now.data(), twin.data());
+  const auto whole = c.patches()[0].encoded();
+  const auto accepted = [](bytes b, page_id pages) {
+    base::reader in(b);
+    patch p;
+    return patch::read(in, pages, p);
+  };
+  EXPECT_TRUE(accepted(whole, 9));
+  EXPECT_FALSE(accepted(whole, 8)) << "no such page";
+  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(accepted(whole.first(size), 9)) << size;
+  base::byte_buffer empty(whole.begin(), whole.end());
+  base::store(empty.data() + sizeof(page_id), std::uint64_t{0});
+  EXPECT_FALSE(accepted(empty, 9)) << "no lines";
+  empty.assign(whole.begin(), whole.end());
+  base::store(empty.data() + patch::header_bytes, std::uint64_t{0});
+  EXPECT_FALSE(accepted(empty, 9)) << "a line without changes";
 }
 
 TEST(changes, of_many_pages_stay_valid_together) {
   base::random random(3);
   changes c;
   std::vector<page> pages;
-  for (std::uint64_t p = 0; p < 300; ++p) {
+  for (page_id p = 0; p < 300; ++p) {
     pages.push_back(random_page(random));
     page twin(page_bytes);
-    c.add(p * page_bytes, pages.back().data(), twin.data(), page_bytes);
+    c.add(p, pages.back().data(), twin.data());
   }
   std::vector<std::byte> all(300 * page_bytes);
   for (const auto& r : c.runs()) std::memcpy(all.data() + r.offset, r.data.data(), r.data.size());

@@ -23,13 +23,13 @@ class plain_pages final : public pages {
   void close(extent) override {}
   void watch(extent) override {}
   void mirror(extent) override {}
-  void update(page_id, std::span<const run>) override {}
+  void update(const patch&) override {}
   void read(page_id, std::byte*) override {}
   void first_write(page_id) override {}
   void reopen(page_id) override {}
   void take_written(std::vector<page_id>& into) override { into.insert(into.end(), written.begin(), written.end()); }
   bool take_changes(page_id p, changes& into) override {
-    return into.add(std::uint64_t{p} * page_bytes, frames_.data() + p * page_bytes, twins_.data() + p * page_bytes, page_bytes);
+    return into.add(p, frames_.data() + p * page_bytes, twins_.data() + p * page_bytes);
   }
   void write(page_id p, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) frames_[p * page_bytes + i] ^= std::byte{1};

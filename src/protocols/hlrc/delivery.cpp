@@ -4,18 +4,45 @@
 
 #include "dsm/own_handlers.h"
 #include "protocols/hlrc/hlrc.h"
-#include "protocols/hlrc/run_list.h"
 
 namespace weft::protocols {
 
 using dsm::page_id;
+
+namespace {
+
+// The payload of one message.
+class patch_list {
+ public:
+  // False, and nothing is done, when it does not fit into the rest of one message. An empty list takes any.
+  bool add(const dsm::patch& p) {
+    if (out_.view().size() + p.encoded().size() > most_payload) return false;
+    out_.put_bytes(p.encoded());
+    return true;
+  }
+  bytes payload() const { return out_.view(); }
+  bool empty() const { return out_.view().empty(); }
+
+  // What a message holds; the bytes stay in it. False when it makes no sense.
+  static bool read(bytes payload, page_id pages, std::vector<dsm::patch>& into) {
+    base::reader in(payload);
+    while (in.left() != 0)
+      if (!dsm::patch::read(in, pages, into.emplace_back())) return false;
+    return true;
+  }
+
+ private:
+  base::writer out_;
+};
+
+}  // namespace
 
 status hlrc::deliver(std::span<const dsm::changes> by_home, std::vector<written_page>& changed) {
   if (settings_.by_put) return home_based::deliver(by_home, changed);
   auto d = std::make_unique<delivery>();
   for (node_id home = 0; home < port_.nodes(); ++home) {
     if (by_home[home].empty()) continue;
-    if (auto sent = send_home(home, by_home[home].runs(), *d); !sent) return (void)d.release(), sent.clone();
+    if (auto sent = send_home(home, by_home[home].patches(), *d); !sent) return (void)d.release(), sent.clone();
   }
   auto waited = wait_for(*d);
   while (waited && !d->moved.empty()) waited = send_again(by_home, *d);
@@ -42,12 +69,10 @@ status hlrc::rest() {
 status hlrc::send_again(std::span<const dsm::changes> by_home, delivery& d) {
   const auto moved = std::exchange(d.moved, {});
   if (auto rested = rest(); !rested) return rested;
-  for (const auto& [page, to] : moved) {
-    const page_id p = page;
+  for (const auto& [p, to] : moved) {
     for (const dsm::changes& c : by_home)
-      run_list::for_pages(c.runs(), [&, home = to](page_id of, std::span<const run> runs) {
-        if (of == p) send_home(home, runs, d).ignore();  // who is gone breaks the job, and the wait
-      });
+      for (const dsm::patch& changed : c.patches())
+        if (changed.page() == p) send_home(to, std::span(&changed, 1), d).ignore();  // who is gone breaks the job, and the wait
     if (!table_.try_take(p)) continue;  // whoever has it will find out
     if (table_.peek(p).now == dsm::view::cached) table_.peek(p).home_plus_1 = to + 1;
     table_.give(p);
@@ -55,11 +80,11 @@ status hlrc::send_again(std::span<const dsm::changes> by_home, delivery& d) {
   return wait_for(d);
 }
 
-status hlrc::send_home(node_id home, std::span<const run> runs, delivery& d) {
+status hlrc::send_home(node_id home, std::span<const dsm::patch> changed, delivery& d) {
   const word token = reinterpret_cast<word>(&d);
-  while (!runs.empty()) {
-    run_list some;
-    while (!runs.empty() && some.add(runs.front())) runs = runs.subspan(1);
+  while (!changed.empty()) {
+    patch_list some;
+    while (!changed.empty() && some.add(changed.front())) changed = changed.subspan(1);
     d.sent.fetch_add(1, std::memory_order_relaxed);  // read by this thread
     if (auto sent = port_.send(home, lane::request, dsm::home_changes, std::span(&token, 1), some.payload()); !sent) return sent;
   }
@@ -69,30 +94,30 @@ status hlrc::send_home(node_id home, std::span<const run> runs, delivery& d) {
 // At the home, on whichever thread drives. Its own changes come this way too, for the order's sake: among handlers, a page is read and
 // sent, or changed and its changes sent, one after another.
 void hlrc::serve_changes(const message& m) {
-  std::vector<run> runs;
-  if (m.words.size() != 1 || !run_list::read(m.payload, pages_.count(), runs)) return;
+  std::vector<dsm::patch> changed;
+  if (m.words.size() != 1 || !patch_list::read(m.payload, pages_.count(), changed)) return;
   base::writer said;
-  take_at_home(m.source, runs, said);
+  take_at_home(m.source, changed, said);
   if (m.source != port_.self())
-    run_list::for_pages(runs, [&](page_id p, std::span<const run> of_page) { pages_.update(p, of_page); });
+    for (const dsm::patch& each : changed) pages_.update(each);
   std::vector<page_id> untold;
-  const word reply[] = {m.words[0], forward(m.source, m.words[0], runs, untold)};
+  const word reply[] = {m.words[0], forward(m.source, m.words[0], changed, untold)};
   said.put_block(std::as_bytes(std::span(untold)));
   port_.send(m.source, lane::reply, dsm::home_changes_reply, reply, said.view()).ignore();
 }
 
-// Takes out the runs of pages whose home is not here, and says where they have gone; offers pages that `writer` should be home to.
-void hlrc::take_at_home(node_id writer, std::vector<run>& runs, base::writer& reply) {
+// Takes out the changes of pages whose home is not here, and says where they have gone; offers pages that `writer` should be home to.
+void hlrc::take_at_home(node_id writer, std::vector<dsm::patch>& changed, base::writer& reply) {
   std::vector<moved_page> moved;
   std::vector<page_id> offered;
   if (settings_.moving || adapts()) {
     std::scoped_lock lock(copies_lock_);
-    run_list::for_pages(runs, [&](page_id p, std::span<const run>) {
-      if (node_id to = 0; !at_home(p, to)) moved.push_back({p, to});
-      else if (note_change(p, writer)) offered.push_back(p);
-    });
-    std::erase_if(runs, [&](const run& r) {
-      return std::any_of(moved.begin(), moved.end(), [&](const moved_page& m) { return m.page == r.offset / dsm::page_bytes; });
+    std::erase_if(changed, [&](const dsm::patch& c) {
+      node_id to = 0;
+      const bool gone = !at_home(c.page(), to);
+      if (gone) moved.push_back({c.page(), to});
+      else if (note_change(c.page(), writer)) offered.push_back(c.page());
+      return gone;
     });
   }
   reply.put_block(std::as_bytes(std::span(moved))).put_block(std::as_bytes(std::span(offered)));
@@ -121,9 +146,9 @@ void hlrc::take_changes_reply(const message& m) {
 
 // Sends what `writer` has changed in pages whose home is here on to all others who have copies; how many messages that were. Pages
 // whose holders get nothing, and so have to be told by notices, are appended to `untold`.
-std::uint32_t hlrc::forward(node_id writer, word token, std::span<const run> runs, std::vector<page_id>& untold) {
+std::uint32_t hlrc::forward(node_id writer, word token, std::span<const dsm::patch> changed, std::vector<page_id>& untold) {
   std::uint32_t sent = 0;
-  std::vector<run_list> to(knows_holders() ? port_.nodes() : 0);
+  std::vector<patch_list> to(knows_holders() ? port_.nodes() : 0);
   const auto flush = [&](node_id holder) {
     const word words[] = {token, writer};
     port_.send(holder, lane::reply, dsm::copy_update, words, to[holder].payload()).ignore();  // who is gone breaks the job
@@ -131,23 +156,27 @@ std::uint32_t hlrc::forward(node_id writer, word token, std::span<const run> run
     ++sent;
   };
   std::vector<word> who(holder_words(port_.nodes()));
-  run_list::for_pages(runs, [&](page_id p, std::span<const run> of_page) {
-    if (!knows_holders()) return untold.push_back(p);
+  for (const dsm::patch& each : changed) {
+    const page_id p = each.page();
+    if (!knows_holders()) {
+      untold.push_back(p);
+      continue;
+    }
     {
       std::scoped_lock lock(copies_lock_);
-      if (!updates(p)) return untold.push_back(p);
+      if (!updates(p)) {
+        untold.push_back(p);
+        continue;
+      }
       std::copy_n(holders(p).begin(), who.size(), who.begin());
       if (adapts() && std::all_of(who.begin(), who.end(), [](word w) { return w == 0; })) abandoned_.push_back(p);
     }
     for (node_id n = 0; n < port_.nodes(); ++n) {
-      if (n == writer || !(who[n / 64] >> n % 64 & 1)) continue;
-      for (const run& r : of_page)
-        if (!to[n].add(r)) {
-          flush(n);
-          to[n].add(r);
-        }
+      if (n == writer || !(who[n / 64] >> n % 64 & 1) || to[n].add(each)) continue;
+      flush(n);
+      to[n].add(each);
     }
-  });
+  }
   for (node_id n = 0; n < to.size(); ++n)
     if (!to[n].empty()) flush(n);
   return sent;
@@ -155,15 +184,16 @@ std::uint32_t hlrc::forward(node_id writer, word token, std::span<const run> run
 
 // At a holder. A copy that has been dropped meanwhile is not hurt: it is fetched whole before it is used again.
 void hlrc::take_update(const message& m) {
-  std::vector<run> runs;
-  if (m.words.size() != 2 || m.words[1] >= port_.nodes() || !run_list::read(m.payload, pages_.count(), runs)) return;
-  run_list::for_pages(runs, [&](page_id p, std::span<const run> of_page) { pages_.update(p, of_page); });
+  std::vector<dsm::patch> changed;
+  if (m.words.size() != 2 || m.words[1] >= port_.nodes() || !patch_list::read(m.payload, pages_.count(), changed)) return;
+  for (const dsm::patch& each : changed) pages_.update(each);
   {
     std::scoped_lock lock(copies_lock_);
     for (question* q : questions_)
-      for (const run& r : runs)
-        if (q->home != m.source && q->of.contains(static_cast<page_id>(r.offset / dsm::page_bytes))) q->outdated = true;
-    if (adapts()) run_list::for_pages(runs, [&](page_id p, std::span<const run>) { note_update(p, m.source); });
+      for (const dsm::patch& each : changed)
+        if (q->home != m.source && q->of.contains(each.page())) q->outdated = true;
+    if (adapts())
+      for (const dsm::patch& each : changed) note_update(each.page(), m.source);
   }
   port_.send(static_cast<node_id>(m.words[1]), lane::reply, dsm::copy_update_reply, m.words.first(1)).ignore();
 }

@@ -21,7 +21,6 @@
 
 #include "base/bytes.h"
 #include "dsm/home_based.h"
-#include "protocols/hlrc/run_list.h"
 
 namespace weft::protocols {
 
@@ -115,7 +114,7 @@ class hlrc final : public dsm::home_based {
     os::mapping holders, records, uses;
   };
   hlrc(const parts& of, const hlrc_settings& settings, tables t)
-      : home_based(of), settings_(settings), seen_(port_.nodes()), log_(port_.nodes()), copied_(std::move(t.copied)),
+      : home_based(of, settings.by_put ? dsm::changes::form::runs : dsm::changes::form::patches), settings_(settings), seen_(port_.nodes()), log_(port_.nodes()), copied_(std::move(t.copied)),
         holders_(std::move(t.holders)), records_(std::move(t.records)), uses_(std::move(t.uses)) {}
 
   status fetch(node_id home_of_all, dsm::extent e) override;
@@ -128,16 +127,16 @@ class hlrc final : public dsm::home_based {
   status ask(question& q);
   void serve_page(const message& m);
   void take_page(const message& m);
-  status send_home(node_id home, std::span<const run> runs, delivery& d);
+  status send_home(node_id home, std::span<const dsm::patch> changed, delivery& d);
   status send_again(std::span<const dsm::changes> by_home, delivery& d);
   status wait_for(delivery& d);
   status rest();
   void serve_changes(const message& m);
   void take_changes_reply(const message& m);
-  std::uint32_t forward(node_id writer, word token, std::span<const run> runs, std::vector<dsm::page_id>& untold);
+  std::uint32_t forward(node_id writer, word token, std::span<const dsm::patch> changed, std::vector<dsm::page_id>& untold);
   void take_update(const message& m);
   void take_update_reply(const message& m);
-  void take_at_home(node_id writer, std::vector<run>& runs, base::writer& reply);
+  void take_at_home(node_id writer, std::vector<dsm::patch>& changed, base::writer& reply);
   bool at_home(dsm::page_id p, node_id& elsewhere) const;
   bool note_change(dsm::page_id p, node_id writer);
   void note_reader(dsm::page_id p, node_id reader);
