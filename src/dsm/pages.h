@@ -9,6 +9,7 @@
 //   cached   a copy of another node's page: what the application changes is known exactly, and can be taken as runs
 //   watched  a page whose home is here: whether the application wrote it is known
 //   free     a page whose home is here and of which nobody has a copy: nothing is noted, nothing costs
+//            (or any page, where the frames of all nodes are one)
 //   mirrored a page whose home is here: what the application changes is known exactly, as in a cached one
 //
 // Threads: any. Calls for one page are ordered by whoever holds its entry in the page table; take_written by the protocol's gate.
@@ -63,6 +64,9 @@ class pages {
 
   // The application's first write to a cached or watched page, where it comes as a fault: lets it through and notes it.
   virtual void first_write(page_id p) = 0;
+
+  // Of pages that lie where all nodes see them, so that nothing is noted: they are open from now on. Bit i: page i of them has its home here.
+  virtual void open_in_place(extent e, std::uint64_t at_home) { (void)at_home, open_free(e); }
 
   // How many pages a fault may open, where their neighbours will most likely be used next.
   virtual page_id most_at_once() const noexcept { return 16; }

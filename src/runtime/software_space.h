@@ -12,6 +12,7 @@
 #include "dsm/protocol.h"
 #include "dsm/real_pages.h"
 #include "runtime/observed.h"
+#include "runtime/protocols.h"
 #include "runtime/region.h"
 #include "sync/barriers.h"
 #include "sync/locks.h"
@@ -89,6 +90,7 @@ class software_space final : public space, public observed, private os::page_eng
  private:
   explicit software_space(port& p) : observed(p.activity()), port_(p) {}
   status build(const space_options& options, const dsm::exchange& with_all);
+  status make_pages(const space_options& options, const known_protocol& known, bool in_place, const dsm::exchange& with_all);
   bool on_fault(std::size_t page, bool write) override;
   bool have(dsm::page_id p, bool write);  // false: there is no such page
   sync::object_number number_of(sync_object& o) const;
