@@ -93,24 +93,6 @@ void page_profile::open_free(extent e) {
   pages_.open_free(e);
 }
 
-// A page of another node counts as one that came.
-void page_profile::open_in_place(extent e, std::uint64_t at_home) {
-  pages_.open_in_place(e, at_home);
-  if (!on()) [[likely]]
-    return;
-  for (page_id p = e.first; p < e.last; ++p) {
-    if (at_home >> (p - e.first) & 1) {
-      note_home({p, p + 1});
-      continue;
-    }
-    std::scoped_lock lock(lock_);
-    record* r = find(p);
-    if (!r) continue;
-    r->counts.home = false;
-    ++r->counts.fetches;
-  }
-}
-
 void page_profile::take_written(std::vector<page_id>& into) {
   const auto had = into.size();
   pages_.take_written(into);

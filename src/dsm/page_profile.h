@@ -63,7 +63,6 @@ class page_profile final : public pages {
   void open_cached(extent e) override;
   void open_watched(extent e) override;
   void open_free(extent e) override;
-  void open_in_place(extent e, std::uint64_t at_home) override;
   void close(extent e) override;
   void watch(extent e) override;
   void mirror(extent e) override { pages_.mirror(e); }

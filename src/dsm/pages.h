@@ -65,9 +65,6 @@ class pages {
   // The application's first write to a cached or watched page, where it comes as a fault: lets it through and notes it.
   virtual void first_write(page_id p) = 0;
 
-  // Of pages that lie where all nodes see them, so that nothing is noted: they are open from now on. Bit i: page i of them has its home here.
-  virtual void open_in_place(extent e, std::uint64_t at_home) { (void)at_home, open_free(e); }
-
   // How many pages a fault may open, where their neighbours will most likely be used next.
   virtual page_id most_at_once() const noexcept { return 16; }
 

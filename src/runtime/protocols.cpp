@@ -20,7 +20,7 @@ made_protocol as_protocol(result<std::unique_ptr<T>> made) {
 
 made_protocol cashmere(const protocol_parts& of) {
   if (of.variant.uses_in_place(of.port))
-    return std::unique_ptr<dsm::protocol>(std::make_unique<protocols::in_place>(of.port, of.pages, of.table, *of.homes, of.variant.name()));
+    return std::unique_ptr<dsm::protocol>(std::make_unique<protocols::in_place>(of.port, of.pages, of.table, *of.homes));
   return as_protocol(protocols::cashmere::create(of.port, of.pages, of.table, *of.homes, of.variant, of.with_all));
 }
 
@@ -61,7 +61,8 @@ result<chosen_protocol> choose_protocol(const std::string& text) {
     if (name != p.name) continue;
     chosen_protocol chosen{&p, {}};
     if (colon == text.size()) return chosen;
-    if (p.make != cashmere) return status(errc::invalid_argument, "the protocol " + name + " has no variants; leave '" + text.substr(colon) + "' out");
+    if (p.make != cashmere)
+      return status(errc::invalid_argument, "the protocol " + name + " has no variants; leave '" + text.substr(colon) + "' out");
     auto variant = protocols::read_cashmere_settings(std::string_view(text).substr(colon + 1));
     if (!variant) return variant.failure();
     chosen.variant = *variant;

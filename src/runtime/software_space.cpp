@@ -46,14 +46,15 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   const auto chosen = choose_protocol(options.protocol);
   if (!chosen) return chosen.failure();
   const known_protocol& known = *chosen->known;
-  if (!known.make) return {errc::invalid_argument, "the protocol " + options.protocol + " needs no coherence in software; choose " + protocol_names(true)};
-  const bool in_place = chosen->uses_in_place(port_);
-  if (in_place && (!port_.can().mapped || options.memory)) return {errc::unavailable, not_in_place};
-  if (auto s = make_pages(options, known, in_place, with_all); !s) return s;
+  if (!known.make)
+    return {errc::invalid_argument, "the protocol " + options.protocol + " needs no coherence in software; choose " + protocol_names(true)};
+  in_place_ = chosen->uses_in_place(port_);
+  if (in_place_ && (!port_.can().mapped || options.memory)) return {errc::unavailable, not_in_place};
+  if (auto s = make_pages(options, known, with_all); !s) return s;
   profile_ = std::make_unique<dsm::page_profile>(*pages_);
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
   if (known.has_homes)
-    if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all, in_place)); !s) return s;
+    if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all, in_place_)); !s) return s;
   const protocol_parts parts{port_, *profile_, *table_, homes_.get(), options.protocol_memory, chosen->variant, with_all};
   if (auto s = take(protocol_, known.make(parts)); !s) return s;
   releases_ = std::make_unique<sync::releases>(port_, *protocol_);
@@ -69,10 +70,10 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   return take(heap_, dsm::heap::create(port_, region_base, options.pages, homes_.get(), {}, with_all));
 }
 
-status software_space::make_pages(const space_options& options, const known_protocol& known, bool in_place, const dsm::exchange& with_all) {
+status software_space::make_pages(const space_options& options, const known_protocol& known, const dsm::exchange& with_all) {
   if (options.memory) return take(pages_, options.memory(region_base, options.pages, *this));
   os::unique_fd file;
-  if (in_place) {
+  if (in_place_) {
     auto common = common_memory_file(port_, std::size_t{options.pages} * dsm::page_bytes, with_all);
     if (!common) return common.failure();
     file = std::move(*common);

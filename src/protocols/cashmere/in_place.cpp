@@ -1,8 +1,6 @@
 #include "protocols/cashmere/in_place.h"
 
-#include <algorithm>
 #include <atomic>
-#include <bit>
 
 namespace weft::protocols {
 
@@ -21,9 +19,8 @@ status in_place::fault(page_id p, counter which) {
   }
   const auto home = homes_.find(*e, p);
   if (!home) return home.failure();
-  std::uint64_t at_home = *home == port_.self() ? 1 : 0;
-  page_id last = p + 1;
-  const page_id most = e->settled ? std::min<page_id>(pages_.most_at_once(), 64) : 1;
+  page_id last = p + 1, elsewhere = *home != port_.self() ? 1 : 0;
+  const page_id most = e->settled ? pages_.most_at_once() : 1;
   dsm::homes::neighbours around(homes_);
   for (; last < pages_.count() && last - p < most && table_.try_take(last); ++last) {
     page_table::entry& n = table_.peek(last);
@@ -31,10 +28,9 @@ status in_place::fault(page_id p, counter which) {
       table_.give(last);
       break;
     }
-    if (n.home_plus_1 == port_.self() + 1) at_home |= std::uint64_t{1} << (last - p);
+    if (n.home_plus_1 != port_.self() + 1) ++elsewhere;
   }
-  pages_.open_in_place({p, last}, at_home);
-  const auto elsewhere = last - p - static_cast<page_id>(std::popcount(at_home));
+  pages_.open_free({p, last});
   if (elsewhere != 0) counters_.add(counter::fetches);
   counters_.add(counter::fetched_pages, elsewhere);
   table_.show(p, view::free);

@@ -5,7 +5,7 @@
 // page there, and that is all: reads and writes go to the master copy, so there are no twins, changes, notices and invalidations, and a
 // release or an acquire has nothing to do but to order this thread's own accesses.
 //
-// Homes are kept all the same: they say whose page it is in statistics and reports. Moving one moves no data.
+// Homes are kept all the same, so that statistics tell a node's own pages from those of others. Moving one moves no data.
 //
 // Threads: any; a fault holds its page's entry and tries for its neighbours'.
 #pragma once
@@ -19,10 +19,10 @@ namespace weft::protocols {
 class in_place final : public dsm::protocol {
  public:
   // `homes` are of frames that all nodes share.
-  in_place(port& p, dsm::pages& memory, dsm::page_table& table, dsm::homes& homes, std::string name)
-      : port_(p), pages_(memory), table_(table), homes_(homes), name_(std::move(name)) {}
+  in_place(port& p, dsm::pages& memory, dsm::page_table& table, dsm::homes& homes)
+      : port_(p), pages_(memory), table_(table), homes_(homes) {}
 
-  const char* name() const noexcept override { return name_.c_str(); }
+  const char* name() const noexcept override { return "cashmere:in-place"; }
   status read_fault(dsm::page_id p) override { return fault(p, counter::read_faults); }
   status write_fault(dsm::page_id p) override { return fault(p, counter::write_faults); }
   status release() override;
@@ -40,7 +40,6 @@ class in_place final : public dsm::protocol {
   dsm::pages& pages_;
   dsm::page_table& table_;
   dsm::homes& homes_;
-  const std::string name_;
   dsm::protocol_counters counters_;
 };
 

@@ -5,7 +5,7 @@
 namespace weft::protocols {
 
 std::string cashmere_settings::name() const {
-  return pages == placing::in_place ? "cashmere:in-place" : pages == placing::copied ? "cashmere:copied" : "cashmere";
+  return pages == placing::copied ? "cashmere:copied" : "cashmere";
 }
 
 result<cashmere_settings> read_cashmere_settings(std::string_view words) {

@@ -17,7 +17,7 @@ struct cashmere_settings {
 
   placing pages = placing::as_mapped;
 
-  // "cashmere", with what is not as usual behind a colon.
+  // Of cashmere that copies: "cashmere", with what was asked for behind a colon.
   std::string name() const;
 
   bool uses_in_place(const port& p) const noexcept {

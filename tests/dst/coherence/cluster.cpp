@@ -31,7 +31,11 @@ std::string cluster_options::text() const {
 }
 
 cluster::state::state(const cluster_options& o, chooser& by)
-    : options(fit(o)), time(timing(options), by), network({o.nodes, options.network, o.room, o.seed}, time), exchanges(o.nodes), random(o.seed ^ 0x6e617073) {}
+    : options(fit(o)),
+      time(timing(options), by),
+      network({o.nodes, options.network, o.room, o.seed}, time),
+      exchanges(o.nodes),
+      random(o.seed ^ 0x6e617073) {}
 
 cluster::cluster(const cluster_options& o, chooser& by) : state_(std::make_unique<state>(o, by)) {
   for (node_id n = 0; n < o.nodes; ++n) {
