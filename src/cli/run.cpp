@@ -22,7 +22,8 @@ void add_placement_options(CLI::App& run, run_request& r) {
 
 void add_runtime_options(CLI::App& run, run_request& r) {
   run.add_option("--fabric", r.fabric, "shm (one host), udp or ofi; default: weft chooses")->type_name("NAME");
-  run.add_option("--protocol", r.protocol, "How shared memory is kept coherent: " + runtime::protocol_names(false) + "; default: weft chooses")
+  run.add_option("--protocol", r.protocol, "How shared memory is kept coherent: " + runtime::protocol_names(false) +
+                                              "; cashmere with variants, as in cashmere:copied; default: weft chooses")
       ->type_name("NAME");
   run.add_option("--protocol-memory", r.protocol_memory, "What the protocol lrc may keep on a node before it collects; default: 64M")
       ->type_name("SIZE");

@@ -4,8 +4,8 @@
 
 namespace weft::dsm {
 
-result<std::unique_ptr<homes>> homes::create(port& p, pages& memory, const exchange& with_all) {
-  std::unique_ptr<homes> h(new homes(p, memory));
+result<std::unique_ptr<homes>> homes::create(port& p, pages& memory, const exchange& with_all, bool one_memory) {
+  std::unique_ptr<homes> h(new homes(p, memory, one_memory));
   auto words = lazy_memory::create((memory.count() / p.nodes() + group) * sizeof(word));
   if (!words) return words.failure();
   h->own_words_ = std::move(*words);
@@ -60,7 +60,7 @@ result<node_id> homes::claim(page_table::entry& e, page_id p) {
   const auto before = port_.compare_swap(from, words_[from], offset(p), 0, encode(state::claimed, self));
   if (!before) return before.failure();
   if (*before != 0) return self;  // not settled: look again
-  if (from != self)
+  if (from != self && !one_memory_)
     if (auto got = port_.get(from, frames_[from], std::uint64_t{p} * page_bytes, pages_.frame(p)); !got) return got;
   const auto done = port_.swap(from, words_[from], offset(p), encode(state::settled, self));
   if (!done) return done.failure();

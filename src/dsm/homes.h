@@ -41,8 +41,8 @@ class homes {
  public:
   static constexpr page_id group = 16;
 
-  // Collective. `frames` are all nodes' frames.
-  static result<std::unique_ptr<homes>> create(port& p, pages& memory, const exchange& with_all);
+  // Collective. `one_memory`: the frames of all nodes are one piece of memory, so that a page goes nowhere when its home moves.
+  static result<std::unique_ptr<homes>> create(port& p, pages& memory, const exchange& with_all, bool one_memory = false);
 
   // The home of a page whose entry the caller holds; claims the page if it is to go to whoever comes first.
   result<node_id> find(page_table::entry& e, page_id p);
@@ -71,7 +71,7 @@ class homes {
   const window& frames(node_id node) const noexcept { return frames_[node]; }
 
  private:
-  homes(port& p, pages& memory) : port_(p), pages_(memory) {}
+  homes(port& p, pages& memory, bool one_memory) : port_(p), pages_(memory), one_memory_(one_memory) {}
 
   enum class state : word { initial = 0, claimed = 1, settled = 2 };
   static word encode(state s, node_id node) { return word{node} << 2 | static_cast<word>(s); }
@@ -86,6 +86,7 @@ class homes {
 
   port& port_;
   pages& pages_;
+  const bool one_memory_;
   lazy_memory own_words_;
   std::vector<window> frames_, words_;
   std::atomic<bool> claiming_{false};

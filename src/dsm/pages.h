@@ -9,6 +9,7 @@
 //   cached   a copy of another node's page: what the application changes is known exactly, and can be taken as runs
 //   watched  a page whose home is here: whether the application wrote it is known
 //   free     a page whose home is here and of which nobody has a copy: nothing is noted, nothing costs
+//            (or any page, where the frames of all nodes are one)
 //   mirrored a page whose home is here: what the application changes is known exactly, as in a cached one
 //
 // Threads: any. Calls for one page are ordered by whoever holds its entry in the page table; take_written by the protocol's gate.

@@ -16,14 +16,17 @@ os::page_range range_of(extent e) {
 
 }  // namespace
 
-result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id count, const engine_maker& make_engine) {
+result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id count, const engine_maker& make_engine, os::unique_fd file) {
   const std::size_t size = std::size_t{count} * page_bytes;
   std::unique_ptr<real_pages> p(new real_pages);
   p->count_ = count;
   p->base_ = base;
-  auto file = os::create_memory_file("weft shared memory", size);
-  if (!file) return file.failure();
-  p->file_ = std::move(*file);
+  p->file_ = std::move(file);
+  if (!p->file_) {
+    auto own = os::create_memory_file("weft shared memory", size);
+    if (!own) return own.failure();
+    p->file_ = std::move(*own);
+  }
   auto system = os::map_file(p->file_.get(), 0, size, true);
   if (!system) return system.failure();
   p->system_ = std::move(*system);

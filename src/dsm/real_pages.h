@@ -20,8 +20,9 @@ using engine_maker = std::function<result<std::unique_ptr<os::page_engine>>(std:
 
 class real_pages final : public pages {
  public:
-  // The view at `base`.
-  static result<std::unique_ptr<real_pages>> create(std::byte* base, page_id count, const engine_maker& make_engine);
+  // The view at `base`. The frames are in `file`, which others may have as well, or in one of this node's own.
+  static result<std::unique_ptr<real_pages>> create(std::byte* base, page_id count, const engine_maker& make_engine,
+                                                    os::unique_fd file = os::unique_fd());
 
   // The program's stores are reported, by the compiler's hooks or to the map itself: there are no twins from now on, and what was
   // changed in a copy is what was stored. For protocols that mirror no pages. Before any page is open.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "runtime/common_file.h"
 #include "runtime/region.h"
 
 namespace weft::runtime {
@@ -20,23 +21,9 @@ constexpr std::size_t gather_bytes = 2 * space::most_gathered;  // for each node
 
 result<std::unique_ptr<direct_space>> direct_space::create(port& p, const dsm::exchange& with_all) {
   const std::size_t header_pages = (sizeof(header) + p.nodes() * gather_bytes + dsm::page_bytes - 1) / dsm::page_bytes;
-  struct card {
-    pid_t pid;
-    int file;
-  } mine{::getpid(), -1};
-  os::unique_fd file;
-  if (p.self() == 0) {
-    auto made = os::create_memory_file("weft shared memory", header_pages * dsm::page_bytes);
-    if (!made) return made.failure();
-    file = std::move(*made);
-    mine.file = file.get();
-  }
-  const auto cards = dsm::exchange_values(with_all, mine);
-  if (p.self() != 0) {
-    auto opened = os::open_descriptor_of(cards[0].pid, cards[0].file, true);
-    if (!opened) return opened.failure();
-    file = std::move(*opened);
-  }
+  auto common = common_memory_file(p, header_pages * dsm::page_bytes, with_all);
+  if (!common) return common.failure();
+  os::unique_fd file = std::move(*common);
   void* at =
       ::mmap(region_base, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file.get(), 0);
   if (at != region_base) return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);

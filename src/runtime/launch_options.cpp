@@ -31,13 +31,14 @@ status check_fabric(const std::string& fabric, std::uint32_t hosts) {
   return {};
 }
 
-status check_protocol(const std::string& protocol, std::uint32_t hosts) {
-  const known_protocol* chosen = find_protocol(protocol);
-  if (!chosen)
-    return {errc::invalid_argument, "there is no protocol '" + protocol + "'; use " + protocol_names(false) + ", or leave --protocol out"};
-  if (!chosen->make && hosts > 1)
-    return {errc::invalid_argument, base::format("the protocol %s works inside one host and this job has %u; use %s", chosen->name, hosts,
+status check_protocol(const std::string& protocol, const std::string& fabric, std::uint32_t hosts) {
+  const auto chosen = choose_protocol(protocol);
+  if (!chosen) return chosen.failure();
+  if (!chosen->known->make && hosts > 1)
+    return {errc::invalid_argument, base::format("the protocol %s works inside one host and this job has %u; use %s", protocol.c_str(), hosts,
                                                  protocol_names(true).c_str())};
+  if (chosen->variant.pages == protocols::cashmere_settings::placing::in_place && (hosts > 1 || (!fabric.empty() && fabric != "shm")))
+    return {errc::invalid_argument, not_in_place};
   return {};
 }
 
@@ -78,7 +79,7 @@ status check_options(const launch_options& options, std::uint32_t nodes, std::ui
     status s;
     if (name == "fabric") s = check_fabric(value, hosts);
     if (name == "port") s = check_port(value, nodes);
-    if (name == "protocol") s = check_protocol(value, hosts);
+    if (name == "protocol") s = check_protocol(value, options.count("fabric") != 0 ? options.at("fabric") : "", hosts);
     if (name == "engine") s = check_engine(value);
     if (name == "protocol-memory") s = check_protocol_memory(value);
     if ((name == "stall-after" || name == "dead-after") && base::parse_duration(value).value_or(0) <= 0)

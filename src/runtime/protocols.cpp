@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "protocols/cashmere/cashmere.h"
+#include "protocols/cashmere/in_place.h"
 #include "protocols/hlrc/hlrc.h"
 #include "protocols/lrc/lrc.h"
 
@@ -18,7 +19,9 @@ made_protocol as_protocol(result<std::unique_ptr<T>> made) {
 }
 
 made_protocol cashmere(const protocol_parts& of) {
-  return as_protocol(protocols::cashmere::create(of.port, of.pages, of.table, *of.homes, of.with_all));
+  if (of.variant.uses_in_place(of.port))
+    return std::unique_ptr<dsm::protocol>(std::make_unique<protocols::in_place>(of.port, of.pages, of.table, *of.homes));
+  return as_protocol(protocols::cashmere::create(of.port, of.pages, of.table, *of.homes, of.variant, of.with_all));
 }
 
 made_protocol hlrc(const protocol_parts& of, const protocols::hlrc_settings& settings) {
@@ -36,9 +39,9 @@ made_protocol automatic(const protocol_parts& of) {
 }
 
 constexpr known_protocol table[] = {
-    {"auto", automatic},
+    {"auto", automatic, true, false, true},
     {"direct", nullptr},
-    {"cashmere", cashmere},
+    {"cashmere", cashmere, true, false, true},
     {"hlrc", [](const protocol_parts& of) { return hlrc(of, {}); }},
     {"hlrc-au", [](const protocol_parts& of) { return hlrc(of, {.name = "hlrc-au", .by_put = true}); }},
     {"aurc", [](const protocol_parts& of) { return hlrc(of, {.name = "aurc", .by_put = true}); }, true, true},
@@ -51,10 +54,21 @@ constexpr known_protocol table[] = {
 
 std::span<const known_protocol> known_protocols() { return table; }
 
-const known_protocol* find_protocol(const std::string& name) {
-  for (const auto& p : table)
-    if (name == p.name) return &p;
-  return nullptr;
+result<chosen_protocol> choose_protocol(const std::string& text) {
+  const auto colon = std::min(text.find(':'), text.size());
+  const std::string name = text.substr(0, colon);
+  for (const auto& p : table) {
+    if (name != p.name) continue;
+    chosen_protocol chosen{&p, {}};
+    if (colon == text.size()) return chosen;
+    if (p.make != cashmere)
+      return status(errc::invalid_argument, "the protocol " + name + " has no variants; leave '" + text.substr(colon) + "' out");
+    auto variant = protocols::read_cashmere_settings(std::string_view(text).substr(colon + 1));
+    if (!variant) return variant.failure();
+    chosen.variant = *variant;
+    return chosen;
+  }
+  return status(errc::invalid_argument, "there is no protocol '" + text + "'; use " + protocol_names(false) + ", or leave --protocol out");
 }
 
 std::string protocol_names(bool across_hosts) {

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "runtime/common_file.h"
 #include "runtime/ending.h"
-#include "runtime/protocols.h"
 #include "runtime/region.h"
 #include "sync/message_barrier.h"
 #include "sync/message_locks.h"
@@ -43,24 +43,20 @@ result<std::unique_ptr<software_space>> software_space::create(port& p, const sp
 }
 
 status software_space::build(const space_options& options, const dsm::exchange& with_all) {
-  const known_protocol* chosen = find_protocol(options.protocol);
-  if (!chosen || !chosen->make)
-    return {errc::invalid_argument, "there is no protocol '" + options.protocol + "'; choose " + protocol_names(true)};
-  if (options.memory) {
-    if (auto s = take(pages_, options.memory(region_base, options.pages, *this)); !s) return s;
-  } else {
-    const auto engine = [&](std::byte* base, std::size_t size, int file) { return options.engine(base, size, file, *this); };
-    auto real = dsm::real_pages::create(region_base, options.pages, engine);
-    if (!real) return real.failure();
-    if (chosen->takes_reports && (options.reports_stores || communication::hooks_are_linked.load()))
-      stores_ = &(*real)->take_reports(!options.reports_stores);
-    pages_ = std::move(*real);
-  }
+  const auto chosen = choose_protocol(options.protocol);
+  if (!chosen) return chosen.failure();
+  const known_protocol& known = *chosen->known;
+  if (!known.make)
+    return {errc::invalid_argument, "the protocol " + options.protocol + " needs no coherence in software; choose " + protocol_names(true)};
+  in_place_ = chosen->uses_in_place(port_);
+  if (in_place_ && (!port_.can().mapped || options.memory)) return {errc::unavailable, not_in_place};
+  if (auto s = make_pages(options, known, with_all); !s) return s;
   profile_ = std::make_unique<dsm::page_profile>(*pages_);
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
-  if (chosen->has_homes)
-    if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all)); !s) return s;
-  if (auto s = take(protocol_, chosen->make({port_, *profile_, *table_, homes_.get(), options.protocol_memory, with_all})); !s) return s;
+  if (known.has_homes)
+    if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all, in_place_)); !s) return s;
+  const protocol_parts parts{port_, *profile_, *table_, homes_.get(), options.protocol_memory, chosen->variant, with_all};
+  if (auto s = take(protocol_, known.make(parts)); !s) return s;
   releases_ = std::make_unique<sync::releases>(port_, *protocol_);
   if (options.chores) chores_ = options.chores();
   if (protocol_->carries_notices()) {
@@ -72,6 +68,23 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   }
   if (auto s = take(words_, sync::words::create(port_, *protocol_, *locks_, with_all)); !s) return s;
   return take(heap_, dsm::heap::create(port_, region_base, options.pages, homes_.get(), {}, with_all));
+}
+
+status software_space::make_pages(const space_options& options, const known_protocol& known, const dsm::exchange& with_all) {
+  if (options.memory) return take(pages_, options.memory(region_base, options.pages, *this));
+  os::unique_fd file;
+  if (in_place_) {
+    auto common = common_memory_file(port_, std::size_t{options.pages} * dsm::page_bytes, with_all);
+    if (!common) return common.failure();
+    file = std::move(*common);
+  }
+  const auto engine = [&](std::byte* base, std::size_t size, int of) { return options.engine(base, size, of, *this); };
+  auto real = dsm::real_pages::create(region_base, options.pages, engine, std::move(file));
+  if (!real) return real.failure();
+  if (known.takes_reports && (options.reports_stores || communication::hooks_are_linked.load()))
+    stores_ = &(*real)->take_reports(!options.reports_stores);
+  pages_ = std::move(*real);
+  return {};
 }
 
 // In the signal.

@@ -12,6 +12,7 @@
 #include "dsm/protocol.h"
 #include "dsm/real_pages.h"
 #include "runtime/observed.h"
+#include "runtime/protocols.h"
 #include "runtime/region.h"
 #include "sync/barriers.h"
 #include "sync/locks.h"
@@ -82,13 +83,14 @@ class software_space final : public space, public observed, private os::page_eng
   const char* protocol() const noexcept override { return protocol_->name(); }
   const char* engine() const noexcept override { return pages_->engine(); }
   dsm::protocol_statistics statistics() const override { return protocol_->statistics(); }
-  dsm::page_profile* profile() noexcept override { return profile_.get(); }
+  dsm::page_profile* profile() noexcept override { return in_place_ ? nullptr : profile_.get(); }
   allocation_log* allocations() noexcept override { return &allocations_; }
   std::vector<std::uint64_t> held() override { return locks_->held(); }
 
  private:
   explicit software_space(port& p) : observed(p.activity()), port_(p) {}
   status build(const space_options& options, const dsm::exchange& with_all);
+  status make_pages(const space_options& options, const known_protocol& known, const dsm::exchange& with_all);
   bool on_fault(std::size_t page, bool write) override;
   bool have(dsm::page_id p, bool write);  // false: there is no such page
   sync::object_number number_of(sync_object& o) const;
@@ -96,6 +98,7 @@ class software_space final : public space, public observed, private os::page_eng
   void after_barrier();
 
   port& port_;
+  bool in_place_ = false;  // the frames of all nodes are one piece of memory
   // In the order in which they stand on one another; they go in the reverse order.
   std::unique_ptr<dsm::pages> pages_;
   communication::store_map* stores_ = nullptr;  // of real pages that take reports

@@ -34,7 +34,10 @@ struct machine_options {
   parameters numbers;
 
   // Which interface a protocol runs on when none is asked for: cashmere on the best, the others on messages.
-  static const interface* usual_interface(const std::string& protocol) { return protocol == "cashmere" ? &interfaces[0] : nullptr; }
+  static const interface* usual_interface(const std::string& protocol) { return is_cashmere(protocol) ? &interfaces[0] : nullptr; }
+
+  // Or one of its variants.
+  static bool is_cashmere(const std::string& protocol) { return protocol.substr(0, protocol.find(':')) == "cashmere"; }
 };
 
 class machine {

@@ -102,7 +102,7 @@ result<settings> read_settings(const std::string& text) {
   for (const auto& each : all)
     if (each.name != "network" && each.name != "protocol" && each.name != "interface")
       if (auto fine = set(s, each); !fine) return fine;
-  if (s.machine.by && s.machine.protocol != "cashmere" && s.machine.protocol != "hlrc")
+  if (s.machine.by && !machine_options::is_cashmere(s.machine.protocol) && s.machine.protocol != "hlrc")
     return {errc::invalid_argument, base::format("%s runs on messages; network interfaces are for cashmere and hlrc", s.machine.protocol.c_str())};
   if (s.machine.by && s.machine.protocol == "hlrc" && !(s.machine.by->copies_pages && s.machine.by->hardware_writes))
     return {errc::invalid_argument, "hlrc copies pages, and without diffs its writes are forwarded by hardware; choose CHHM, CHHN or none"};

@@ -58,7 +58,8 @@ TEST_P(second_thread, reads_nothing_that_the_first_is_about_to_drop) {
 INSTANTIATE_TEST_SUITE_P(protocols, second_thread, testing::ValuesIn(protocols),
                          [](const auto& of) {
                            std::string name = of.param.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
                            return name;
                          });
 

@@ -37,6 +37,17 @@ no_program_at_all() { refused 2 "there is no program to run; write it after the 
 an_option_that_does_not_exist() { refused 2 "there is no option '--bogus'; 'weft run --help' lists them" run -n 2 --bogus hostname; }
 a_command_that_does_not_exist() { refused 2 "there is no command 'walk'; 'weft --help' lists them" walk; }
 an_option_without_its_value() { refused 2 ".*--hosts.*; see 'weft run --help'" run --hosts; }
+a_protocol_that_does_not_exist() { refused 2 "there is no protocol 'wool'; use auto, direct, cashmere, " run -n 2 --protocol wool hostname; }
+a_variant_that_does_not_exist() {
+  refused 2 "cashmere has no variant 'wool'; use " run -n 2 --protocol cashmere:wool hostname
+  refused 2 "cashmere has no variant ''; use " run -n 2 --protocol cashmere: hostname
+  refused 2 "the protocol hlrc has no variants; leave ':copied' out" run -n 2 --protocol hlrc:copied hostname
+  refused 2 "cashmere uses pages in-place or copied, not both; leave one out" run -n 2 --protocol cashmere:in-place+copied hostname
+}
+pages_in_place_where_no_memory_is_mapped() {
+  refused 2 "pages can be used in place on the fabric shm alone" run -n 2 --fabric udp --protocol cashmere:in-place hostname
+  refused 2 "pages can be used in place on the fabric shm alone" run -n 2 --fabric ofi --protocol cashmere:in-place hostname
+}
 a_fabric_that_does_not_exist() { refused 2 "there is no fabric 'wool'; use shm, udp or ofi" run -n 2 --fabric wool hostname; }
 the_fabric_of_one_host_on_several() { refused 2 "the fabric shm works inside one host and this job has 2; use --fabric udp or ofi" run --hosts a,b --fabric shm hostname; }
 durations_that_are_none() {
@@ -126,6 +137,9 @@ check no_program_at_all
 check an_option_that_does_not_exist
 check a_command_that_does_not_exist
 check an_option_without_its_value
+check a_protocol_that_does_not_exist
+check a_variant_that_does_not_exist
+check pages_in_place_where_no_memory_is_mapped
 check a_fabric_that_does_not_exist
 check the_fabric_of_one_host_on_several
 check durations_that_are_none

@@ -20,6 +20,8 @@ direct_is_what_a_job_on_one_host_uses() {
 }
 cashmere_is_right_on_shm() { for n in 1 2 3 4 8; do right_on $n --protocol cashmere; done; }
 cashmere_is_right_on_shm_with_mprotect() { for n in 2 3 8; do right_on $n --protocol cashmere --engine mprotect; done; }
+cashmere_with_copies_is_right_on_shm() { for n in 1 2 3 4 8; do right_on $n --protocol cashmere:copied; done; }
+cashmere_with_copies_is_right_on_shm_with_mprotect() { for n in 2 3 8; do right_on $n --protocol cashmere:copied --engine mprotect; done; }
 cashmere_is_right_on_udp() { for n in 2 4; do right_on $n --protocol cashmere --fabric udp; done; }
 cashmere_is_right_on_ofi() { right_on 4 --protocol cashmere --fabric ofi; }
 hlrc_is_right_on_shm() { for n in 1 2 3 4 8; do right_on $n --protocol hlrc; done; }
@@ -56,7 +58,7 @@ lrc_is_right_to_stay_within_its_memory() { # tests/dst has a longer one
 
 an_untouched_hundred_gib_is_right_and_free() {
   local way
-  for way in 'direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect' 'lrc --engine uffd' 'lrc --engine mprotect'; do
+  for way in 'direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'cashmere:copied --engine uffd' 'cashmere:copied --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect' 'lrc --engine uffd' 'lrc --engine mprotect'; do
     # shellcheck disable=SC2086
     run "$WEFT" run -n 2 --protocol $way "$MEMORY_PROBE" spacious
     expect_status 0
@@ -85,7 +87,8 @@ a_program_in_c_is_right() {
 the_job_is_right_to_end_when_a_node_is_killed() {
   local fabric protocol when started
   for fabric in shm udp; do
-    for protocol in direct cashmere hlrc lrc; do
+    for protocol in direct cashmere cashmere:copied hlrc lrc; do
+      [ $fabric = udp ] && [ $protocol = cashmere:copied ] && continue # what cashmere is there
       for when in holding home barrier waiting; do
         [ $protocol = lrc ] && [ $when != home ] && continue # its locks and barriers are those of hlrc
         started=$SECONDS

@@ -12,8 +12,12 @@ right_with() { # protocol, then options of weft run
 }
 
 calls_work_with_direct() { right_with direct; }
-calls_work_with_cashmere_and_uffd() { right_with cashmere --engine uffd; }
-calls_work_with_cashmere_and_mprotect() { right_with cashmere --engine mprotect; }
+calls_work_with_cashmere_and_uffd() { right_with cashmere:copied --engine uffd; }
+calls_work_with_cashmere_and_mprotect() { right_with cashmere:copied --engine mprotect; }
+calls_work_in_place() {
+  right_with cashmere:in-place --engine uffd
+  right_with cashmere:in-place --engine mprotect
+}
 calls_work_with_hlrc_and_uffd() { right_with hlrc --engine uffd; }
 calls_work_with_hlrc_and_mprotect() { right_with hlrc --engine mprotect; }
 calls_work_over_udp() { right_with hlrc --fabric udp; }
@@ -21,6 +25,7 @@ calls_work_over_udp() { right_with hlrc --fabric udp; }
 check calls_work_with_direct
 check calls_work_with_cashmere_and_uffd
 check calls_work_with_cashmere_and_mprotect
+check calls_work_in_place
 check calls_work_with_hlrc_and_uffd
 check calls_work_with_hlrc_and_mprotect
 check calls_work_over_udp

@@ -2,7 +2,7 @@
 source "$(dirname "$0")/lib.sh"
 : "${CRASH_PROBE:?the program crash_probe}"
 
-ways=('direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect' 'lrc --engine uffd')
+ways=('direct' 'cashmere --engine uffd' 'cashmere --engine mprotect' 'cashmere:copied --engine uffd' 'cashmere:copied --engine mprotect' 'hlrc --engine uffd' 'hlrc --engine mprotect' 'lrc --engine uffd')
 ended='^weft: node 1 .* was killed by signal 11 \(Segmentation fault\)'
 in_every_way() { # arguments of the probe
   local way

@@ -20,23 +20,23 @@ the_falsely_shared_allocation_is_named() { # options
   says '<td class=.words.>falsely shared by nodes 0, 1 and 2: bytes 0-63 and 64-127 and 128-191<'
   says 'put what different nodes write on different pages'
 }
-names_the_falsely_shared_allocation_with_cashmere() { the_falsely_shared_allocation_is_named --protocol cashmere; }
+names_the_falsely_shared_allocation_with_cashmere() { the_falsely_shared_allocation_is_named --protocol cashmere:copied; }
 names_the_falsely_shared_allocation_with_hlrc() { the_falsely_shared_allocation_is_named --protocol hlrc; }
 names_the_falsely_shared_allocation_with_lrc() { the_falsely_shared_allocation_is_named --protocol lrc; }
-names_the_falsely_shared_allocation_with_mprotect() { the_falsely_shared_allocation_is_named --protocol cashmere --engine mprotect; }
+names_the_falsely_shared_allocation_with_mprotect() { the_falsely_shared_allocation_is_named --protocol cashmere:copied --engine mprotect; }
 names_four_bytes_beside_four_bytes_of_a_c_program() {
-  report_of 2 falsely-c --protocol cashmere
+  report_of 2 falsely-c --protocol cashmere:copied
   says '<td class=.words.>report_probe.cpp:[0-9]+ in make_small_counters'
   says 'falsely shared by nodes 0 and 1: bytes 0-3 and 4-7<'
 }
 names_none_where_each_node_has_a_page() {
-  report_of 2 padded --protocol cashmere
+  report_of 2 padded --protocol cashmere:copied
   says_not 'falsely shared by'
   says 'producer-consumer: node 0 writes, node 1 reads it anew again and again'
   says 'Nothing to improve was found'
 }
 names_none_where_nodes_write_the_same_bytes() {
-  report_of 2 truly --protocol cashmere
+  report_of 2 truly --protocol cashmere:copied
   says_not 'falsely shared by'
   says 'migratory: nodes 0 and 1 write the same bytes in turn'
   says 'read-mostly: read by nodes 0 and 1'
@@ -50,8 +50,9 @@ tells_speed_up_over_several_runs_and_shows_it_in_a_browser() {
   run "$WEFT" report 1.json 2.json
   expect_status 0
   cp report.html page.html
-  says '<td class=.words.>cashmere on shm</td><td>1</td><td>[0-9.]+</td><td>1.00</td><td>100%</td>'
-  says 'Speed-up over 1 node, cashmere on shm'
+  says '<td class=.words.>cashmere:in-place on shm</td><td>1</td><td>[0-9.]+</td><td>1.00</td><td>100%</td>'
+  says 'Speed-up over 1 node, cashmere:in-place on shm'
+  says 'The nodes share their memory in hardware: there is nothing to tell of pages'
   says_not '(src|href)='
   run chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=1000 --dump-dom "file://$PWD/page.html"
   expect_status 0

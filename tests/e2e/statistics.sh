@@ -57,8 +57,8 @@ software_counts() {
 }
 
 cashmere_counts_are_exact() {
-  counted --protocol cashmere --engine uffd
-  expect /protocol cashmere
+  counted --protocol cashmere:copied --engine uffd
+  expect /protocol cashmere:copied
   expect /engine uffd
   expect /fabric shm
   software_counts
@@ -66,18 +66,35 @@ cashmere_counts_are_exact() {
   expect /per_node/0/counts/notices_sent 0
 }
 cashmere_on_shm_runs_no_handler_anywhere() { # where no lock is kept by a node that another node then asks
-  for nodes in 2 4; do
-    run "$WEFT" run -n $nodes --protocol cashmere --fabric shm --stats=stats.json "$FFT" --log-size 12 --verify
-    expect_status 0
-    for ((node = 0; node < nodes; ++node)); do
-      expect /per_node/$node/port/handled 0
-      expect /per_node/$node/port/sends 0
-      [ "$(value /per_node/$node/counts/fetched_pages)" -gt 0 ] || fail "nothing was fetched"
+  for protocol in cashmere cashmere:copied; do
+    for nodes in 2 4; do
+      run "$WEFT" run -n $nodes --protocol $protocol --fabric shm --stats=stats.json "$FFT" --log-size 12 --verify
+      expect_status 0
+      for ((node = 0; node < nodes; ++node)); do
+        expect /per_node/$node/port/handled 0
+        expect /per_node/$node/port/sends 0
+        [ "$(value /per_node/$node/counts/fetched_pages)" -gt 0 ] || fail "nothing was fetched"
+      done
     done
   done
 }
+cashmere_counts_pages_that_it_uses_in_place() {
+  for engine in uffd mprotect; do
+    counted --protocol cashmere --engine $engine
+    expect /protocol cashmere:in-place
+    expect /engine $engine
+    expect /per_node/0/counts/read_faults 1 # opens the others as well
+    expect /per_node/0/counts/write_faults 0
+    expect /per_node/0/counts/fetches 1
+    expect /per_node/0/counts/fetched_pages 7
+    expect /per_node/0/counts/diffs 0
+    expect /per_node/0/counts/notices_sent 0
+    expect /per_node/1/counts/fetched_pages 0
+    expect /per_node/0/traffic "[]"
+  done
+}
 cashmere_counts_are_exact_with_mprotect() {
-  counted --protocol cashmere --engine mprotect
+  counted --protocol cashmere:copied --engine mprotect
   software_counts
   expect /per_node/0/counts/write_faults 1
 }

@@ -29,10 +29,15 @@ an_hlrc_fault_asks_the_home_and_an_unlock_sends_the_changes() {
     '1:unlock 1:release 1:send home_changes 0:handle home_changes 0:send home_changes_reply 1:handle home_changes_reply'
 }
 a_cashmere_fault_joins_the_sharers_and_gets_the_page() {
-  traced --protocol cashmere
+  traced --protocol cashmere:copied
   expect_during 'read fault' '1:read fault 1:fetch 1:atomic 1:enqueue 1:get'
   grep -q '^1 .* put {"bytes":1,"to":0}' lines || fail "the change of one byte did not go home: $(cat lines)"
   ! grep -q 'handle' lines || fail "a handler ran: $(cat lines)"
+}
+a_cashmere_fault_in_place_moves_nothing() {
+  traced --protocol cashmere:in-place
+  expect_during 'read fault' '1:read fault'
+  ! grep -qE ' (fetch|enqueue|handle) ' lines || fail "something was moved: $(cat lines)"
 }
 a_direct_job_has_its_barriers() {
   traced --protocol direct

@@ -33,7 +33,8 @@ std::vector<requirement> all() {
   for (const auto& a : measured_apps()) list.push_back(over_threads("cashmere.shm." + a.label, "cashmere.shm", a.label, a.cashmere_bound));
   list.push_back(worst_over_plain("one_node_over_plain", "one_node", 1.02));
   list.push_back(worst_over_plain("cashmere.one_node_over_plain", "one_node_cashmere", only_reported));
-  for (const auto& a : measured_apps()) list.push_back(over_threads("hlrc.udp." + a.label, "hlrc.udp", a.label, only_reported));
+  for (const std::string owner : {"cashmere.shm.copied", "hlrc.udp"})
+    for (const auto& a : measured_apps()) list.push_back(over_threads(owner + "." + a.label, owner, a.label, only_reported));
   return list;
 }
 

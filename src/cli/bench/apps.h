@@ -31,6 +31,7 @@ inline constexpr way_of_running ways_of_running[] = {
     {"threads", "2 threads", "", "shm", 2, 5},
     {"direct.shm", "direct", "direct", "shm", 2, 5},
     {"cashmere.shm", "cashmere on shm", "cashmere", "shm", 2, 5},
+    {"cashmere.shm.copied", "cashmere on shm, copied", "cashmere:copied", "shm", 2, 5},
     {"hlrc.udp", "hlrc on udp", "hlrc", "udp", 2, 2},
     {"plain", "plain", "", "shm", 1, 5},
     {"one_node", "one node", "direct", "shm", 1, 5},

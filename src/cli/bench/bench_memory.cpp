@@ -18,10 +18,10 @@ using namespace bench;
 
 struct memory_system {
   const char *protocol, *fabric;
-  std::string name() const { return std::string(protocol) + "." + fabric; }
+  std::string name() const { return system_name(protocol, fabric); }
 };
 
-constexpr memory_system systems[] = {{"cashmere", "shm"}, {"hlrc", "udp"}, {"hlrc", "shm"}, {"direct", "shm"}};
+constexpr memory_system systems[] = {{"cashmere", "shm"}, {"cashmere:copied", "shm"}, {"hlrc", "udp"}, {"hlrc", "shm"}, {"direct", "shm"}};
 constexpr const char* ours = "cashmere.shm";
 constexpr unsigned many_contenders = 4;
 constexpr const char* local_pair = "local_lock_pair";
@@ -90,7 +90,7 @@ class memory_session {
     for (unsigned i = 0; i < how_.repeat; ++i)
       for (const char* engine : {"uffd", "mprotect"}) {
         all_.advance(1, std::string("radix with ") + engine);
-        const auto seconds = run_program({"radix", {"--keys", how_.quick ? "16384" : "2097152"}, 2, "cashmere", "shm", engine});
+        const auto seconds = run_program({"radix", {"--keys", how_.quick ? "16384" : "2097152"}, 2, "cashmere:copied", "shm", engine});
         if (seconds) all_.add(engine, "radix", *seconds);
         else all_.fail(seconds.sentence());
       }

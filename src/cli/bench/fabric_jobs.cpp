@@ -24,6 +24,13 @@ std::vector<std::string> command_of(const job_request& r) {
 
 }  // namespace
 
+std::string system_name(const std::string& protocol, const std::string& fabric) {
+  const auto colon = std::min(protocol.find(':'), protocol.size());
+  std::string name = protocol.substr(0, colon) + "." + fabric;
+  if (colon < protocol.size()) name += "." + protocol.substr(colon + 1);
+  return name;
+}
+
 result<measurements> measure_in_job(const job_request& r, const std::function<void(const std::string&)>& step) {
   constexpr double limit = 1800;  // seconds; a node that hangs gives up much earlier
   auto job = subprocess::start(command_of(r), subprocess::errors::shown);

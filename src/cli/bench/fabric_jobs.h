@@ -11,6 +11,9 @@
 
 namespace weft::cli::bench {
 
+// "cashmere.shm", or "cashmere.shm.copied" for the protocol "cashmere:copied".
+std::string system_name(const std::string& protocol, const std::string& fabric);
+
 struct job_request {
   std::string fabric;
   std::string provider;  // of ofi; empty: weft chooses
@@ -21,8 +24,8 @@ struct job_request {
   std::string protocol = "";  // of shared memory; empty: weft chooses
   std::string only = "";      // operations of the suite, with commas between them; empty: all
 
-  // "cashmere.shm": the shared memory that is measured; without a protocol the fabric.
-  std::string system() const { return protocol.empty() ? fabric : protocol + "." + fabric; }
+  // "cashmere.shm": the shared memory that is measured; without a protocol the fabric. A protocol's variant comes last.
+  std::string system() const { return protocol.empty() ? fabric : system_name(protocol, fabric); }
 };
 
 // `step` is called with what is about to be measured, once a sample.

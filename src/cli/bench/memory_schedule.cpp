@@ -10,19 +10,25 @@ item of_a_page(const std::string& owner, const std::string& operation, const std
   return {owner, operation, page_size, page_size, {ns(name)}};
 }
 
+// Who owns the bare operations that are measured beside a system's misses; empty: there are none.
+std::string bare_beside(const std::string& system) {
+  return system == "cashmere.shm" ? "bare" : system == "cashmere.shm.copied" ? "bare.copied" : "";
+}
+
 // Misses beside what is under them. On sockets, which need the machine for themselves, that is a fetch over a plain socket.
 void add_misses(schedule& s, const std::string& system) {
   group g = {of_a_page(system, "read_misses", "read_miss")};
-  if (system == "cashmere.shm")
-    g.insert(g.end(), {of_a_page("bare", "fault_trap", "fault_trap"), of_a_page("bare", "page_copies", "page_copy"),
-                       of_a_page("bare", "fault_continue", "fault_continue"), of_a_page("bare", "fault_mprotect", "fault_mprotect"),
+  const std::string bare = bare_beside(system);
+  if (!bare.empty())
+    g.insert(g.end(), {of_a_page(bare, "fault_trap", "fault_trap"), of_a_page(bare, "page_copies", "page_copy"),
+                       of_a_page(bare, "fault_continue", "fault_continue"), of_a_page(bare, "fault_mprotect", "fault_mprotect"),
                        of_a_page(system, "writes_released", "write_release")});
   if (system == "hlrc.udp") {
     g.push_back(of_a_page("bare.udp", "fault_trap", "fault_trap"));
     g.push_back({"bare.udp", "socket_fetch", page_size, page_size, {ns("socket_fetch")}, true});
   }
   s.push_back(std::move(g));
-  if (system != "cashmere.shm") s.push_back({of_a_page(system, "writes_released", "write_release")});
+  if (bare.empty()) s.push_back({of_a_page(system, "writes_released", "write_release")});
   s.push_back({of_a_page(system, "read_misses_in_order", "read_miss_in_order")});
   s.push_back({of_a_page(system, "writes_released_in_order", "write_release_in_order")});
   s.push_back({of_a_page(system, "writes_to_barrier", "write_barrier_in_order")});

@@ -125,9 +125,10 @@ void add_hottest(page::document& d, std::vector<page_story>& stories, const run_
 void add_pages(page::document& d, const run_record& r) {
   d.heading("Pages");
   auto stories = tell_pages(r);
+  const bool in_hardware = r.protocol == "direct" || r.protocol == "cashmere:in-place";
   if (stories.empty())
-    return d.paragraph(r.protocol == "direct" ? "The nodes share their memory in hardware: there is nothing to tell of pages."
-                                              : "No page was fetched or faulted.");
+    return d.paragraph(in_hardware ? "The nodes share their memory in hardware: there is nothing to tell of pages."
+                                   : "No page was fetched or faulted.");
   add_advice(d, stories, r);
   const auto places = by_place(stories, r);
   for (std::size_t i = 0; i < std::min(places.size(), most_maps); ++i) add_map(d, places[i]);

@@ -36,7 +36,7 @@ void add_report(CLI::App& weft, int& exit_status) {
   command->add_option("-o,--output", request->output, "Where to; default: report.html")->type_name("FILE");
   command->footer(
       "Examples:\n"
-      "  weft run -n 4 --protocol cashmere --stats=4.json ./prog && weft report 4.json\n"
+      "  weft run -n 4 --protocol hlrc --stats=4.json ./prog && weft report 4.json\n"
       "  weft report 1.json 2.json 4.json     with the speed-up over the run of one node");
   command->callback([=, &exit_status] { exit_status = make_report(*request); });
 }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "dsm/home_based.h"
+#include "protocols/cashmere/settings.h"
 
 namespace weft::protocols {
 
@@ -21,15 +22,16 @@ class cashmere final : public dsm::home_based {
  public:
   // Collective.
   static result<std::unique_ptr<cashmere>> create(port& p, dsm::pages& memory, dsm::page_table& table, dsm::homes& homes,
-                                                  const dsm::exchange& with_all);
+                                                  const cashmere_settings& how, const dsm::exchange& with_all);
 
-  const char* name() const noexcept override { return "cashmere"; }
+  const char* name() const noexcept override { return name_.c_str(); }
   status release() override;
   status acquire(bytes) override;
   bool carries_notices() const noexcept override { return false; }
 
  private:
-  explicit cashmere(const parts& of) : home_based(of), bit_words_((port_.nodes() + 63) / 64), tell_(port_.nodes()) {}
+  cashmere(const parts& of, const cashmere_settings& how)
+      : home_based(of), name_(how.name()), bit_words_((port_.nodes() + 63) / 64), tell_(port_.nodes()) {}
 
   status fetch(node_id home, dsm::extent e) override;
   bool shared_by_others(dsm::page_id p) override;
@@ -45,6 +47,7 @@ class cashmere final : public dsm::home_based {
   word own_bit() const noexcept { return word{1} << port_.self() % 64; }
   word* own_directory(dsm::page_id p) const noexcept { return reinterpret_cast<word*>(directory_.base() + directory_offset(p)); }
 
+  const std::string name_;
   const std::size_t bit_words_;  // of a directory entry
   dsm::lazy_memory directory_;           // this node's part
   struct card {

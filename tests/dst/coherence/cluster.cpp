@@ -10,6 +10,11 @@ using weft::base::format;
 
 namespace {
 
+cluster_options fit(cluster_options o) {
+  if (find_protocol(o.protocol).needs_mapping) o.network = network_style::mapped;
+  return o;
+}
+
 scheduler::options timing(const cluster_options& o) {
   scheduler::options s;
   s.nodes = o.nodes;
@@ -26,7 +31,11 @@ std::string cluster_options::text() const {
 }
 
 cluster::state::state(const cluster_options& o, chooser& by)
-    : options(o), time(timing(o), by), network({o.nodes, o.network, o.room, o.seed}, time), exchanges(o.nodes), random(o.seed ^ 0x6e617073) {}
+    : options(fit(o)),
+      time(timing(options), by),
+      network({o.nodes, options.network, o.room, o.seed}, time),
+      exchanges(o.nodes),
+      random(o.seed ^ 0x6e617073) {}
 
 cluster::cluster(const cluster_options& o, chooser& by) : state_(std::make_unique<state>(o, by)) {
   for (node_id n = 0; n < o.nodes; ++n) {

@@ -4,7 +4,9 @@
 // After a failure the threads are left where they are, and everything with them: whoever goes on afterwards should be another process.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +23,7 @@ namespace dst {
 struct protocol_under_test {
   const char* name;
   bool tells_holders_only;  // whether write notices go to nodes with copies alone
+  bool needs_mapping = false;  // of other nodes' memory
 };
 inline constexpr protocol_under_test protocols[] = {
     {"hlrc", false},
@@ -29,13 +32,12 @@ inline constexpr protocol_under_test protocols[] = {
     {"aurc", false},
     {"hlrc-moving", false},
     {"hlrc-update", false},
-    {"cashmere", true},
+    {"cashmere:copied", true},
+    {"cashmere:in-place", true, true},
     {"lrc", false},
 };
-inline bool tells_holders_only(const std::string& protocol) {
-  for (const auto& p : protocols)
-    if (protocol == p.name) return p.tells_holders_only;
-  return false;
+inline const protocol_under_test& find_protocol(const std::string& name) {
+  return *std::find_if(std::begin(protocols), std::end(protocols), [&](const auto& p) { return name == p.name; });
 }
 
 struct cluster_options {

@@ -23,7 +23,7 @@ class runner {
   runner(const program& p, const cluster_options& o, chooser& by, bool trace)
       : p_(p), cluster_(o, by), oracle_(p), random_(o.seed ^ 0x72756e), trace_(trace), bases_(p.arrays.size()), blocks_(p.places),
         signals_(p.objects), local_(p.nodes), ended_(p.nodes), told_(p.nodes),
-        holders_only_(tells_holders_only(o.protocol)) {}
+        holders_only_(find_protocol(o.protocol).tells_holders_only) {}
 
   outcome go() {
     cluster_.run([this](cluster::node& n) { main_thread(n); });
