@@ -1,8 +1,10 @@
 #include "sim/machine_pages.h"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
+#include <utility>
 
+#include "runtime/region.h"
 #include "sim/machine.h"
 
 namespace weft::sim {
@@ -17,7 +19,10 @@ machine_pages::machine_pages(machine& in, processor& on, memory frames, os::page
       fetched_from_(in.numbers().memory_pages) {}
 
 void machine_pages::open(extent e, unsigned how) {
-  for (page_id p = e.first; p < e.last; ++p) flags_[p] = static_cast<std::uint8_t>((flags_[p] & changed) | is_open | how);
+  for (page_id p = e.first; p < e.last; ++p) {
+    flags_[p] = static_cast<std::uint8_t>((flags_[p] & changed) | is_open | how);
+    if ((flags_[p] & changed) == 0) written_pages_.erase(p);  // a copy that came anew has no twin
+  }
   if (!first_writes_fault_ && (how & home) != 0) self_.charge(cost::protocol, machine_.numbers().directory * e.count());
 }
 
@@ -44,6 +49,8 @@ void machine_pages::mirror(extent e) {
 }
 
 void machine_pages::update(const dsm::patch& from) {
+  if (const auto found = written_pages_.find(from.page()); found != written_pages_.end())
+    from.apply(reinterpret_cast<std::byte*>(found->second->twin.data()), nullptr);
   std::uint64_t bytes = 0;
   from.for_ranges([&](std::size_t, std::size_t size) { bytes += size; });
   self_.charge(cost::diff, machine_.numbers().diffing * bytes / 4);
@@ -54,11 +61,21 @@ void machine_pages::read(page_id p, std::byte* into) {
   std::copy(all.begin(), all.end(), into);
 }
 
+machine_pages::written_page& machine_pages::twinned(page_id p) {
+  auto& w = written_pages_[p];
+  if (!w) {
+    w = std::make_unique<written_page>();
+    std::memcpy(w->twin.data(), program_memory(p), dsm::page_bytes);
+  }
+  return *w;
+}
+
 void machine_pages::first_write(page_id p) {
   if (!first_writes_fault_ || (flags_[p] & is_written) != 0) return;
   flags_[p] |= is_written;
   written_.push_back(p);
   if ((flags_[p] & changed) != 0 || (flags_[p] & (home | mirrored)) == home) return;
+  twinned(p);
   self_.charge(cost::diff, machine_.numbers().twinning * words);
   self_.compare_with_twin(p);
 }
@@ -74,9 +91,9 @@ void machine_pages::note_write(std::uint64_t offset, std::uint64_t size) {
   if ((f & (home | mirrored)) == home) return;
   f |= changed;
   if (!first_writes_fault_) return;
-  auto& bits = dirty_[p];
-  if (!bits) bits = std::make_unique<std::bitset<words>>();
-  for (std::uint64_t w = offset % dsm::page_bytes / 4; w <= (offset % dsm::page_bytes + size - 1) / 4 && w < words; ++w) bits->set(w);
+  auto& dirty = twinned(p).dirty;
+  const std::uint64_t first = offset % dsm::page_bytes, last = first + size - 1;
+  for (std::uint64_t w = first / word_bytes; w <= last / word_bytes && w < words; ++w) dirty.set(w);
 }
 
 // Cashmere 2.2: a release does for every page that was written what a write fault would have done to its directory entry.
@@ -94,21 +111,28 @@ void machine_pages::take_written(std::vector<page_id>& into) {
   if (!first_writes_fault_) self_.charge(cost::protocol, machine_.numbers().directory * (into.size() - before));
 }
 
-// What was forwarded as it was written needs no diff.
+// What was forwarded as it was written needs no diff. A diff is what differs from the twin, among the words that this node wrote: the
+// others' are in the one memory that there is, and not in this node's copy.
 bool machine_pages::take_changes(page_id p, dsm::changes& into) {
   if ((flags_[p] & changed) == 0) return false;
   flags_[p] &= static_cast<std::uint8_t>(~unsigned{changed});
   if (!first_writes_fault_) return true;
   self_.charge(cost::diff, machine_.numbers().diffing * words);
   self_.compare_with_twin(p);
-  // A twin that differs in the words that were written.
-  auto& bits = *dirty_[p];
-  std::array<std::byte, dsm::page_bytes> twin;
-  read(p, twin.data());
-  for (std::size_t i = 0; i < twin.size(); ++i)
-    if (bits[i / 4]) twin[i] = ~twin[i];
-  bits.reset();
-  return into.add(p, frame(p).data(), twin.data());
+  written_page& w = *written_pages_[p];
+  auto now = w.twin;
+  for (std::size_t i = 0; i < words; ++i)
+    if (w.dirty[i]) std::memcpy(&now[i], program_memory(p) + i * word_bytes, word_bytes);
+  w.dirty.reset();
+  auto before = std::exchange(w.twin, now);
+  if (machine_.numbers().diff_grain != 1)
+    for (std::size_t i = 0; i < words; ++i)
+      if (before[i] != now[i]) before[i] = ~now[i];  // in all of its bytes
+  return into.add(p, reinterpret_cast<const std::byte*>(now.data()), reinterpret_cast<std::byte*>(before.data()));
+}
+
+const std::byte* machine_pages::program_memory(page_id p) noexcept {
+  return runtime::region_base + std::size_t{p} * dsm::page_bytes;
 }
 
 bool machine_pages::first_use_of_line(std::uint64_t page, std::uint64_t line) {

@@ -1,12 +1,14 @@
 // pages of the simulated machine. The data is kept once, by the program itself; what is simulated is who may use it, and what that costs.
 //
 // So the frames that protocols copy between nodes are one piece of memory that all nodes share and nobody reads: a copy onto itself.
-// What a node wrote is known from the references: a dirty bit for each word of four bytes.
+// What a node wrote is known from the references: a dirty bit for each word of four bytes. Its diffs are what differs from the twin among
+// these words.
 //
 // Two ways to note writes. Without an interface that forwards writes, the first write to a page is a fault, twins are made and diffs
 // taken (Cashmere 2.1). With one, the page table's dirty bits are enough, and what was written is at its home already (Cashmere 2.2).
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <memory>
 #include <unordered_map>
@@ -67,9 +69,17 @@ class machine_pages final : public dsm::pages {
     changed = 16,    // and its changes were not taken
     mirrored = 32,   // its changes are known although it is at home here
   };
-  static constexpr std::size_t words = dsm::page_bytes / 4;
+  static constexpr std::size_t word_bytes = 4, words = dsm::page_bytes / word_bytes;
+
+  // What a diff is made of: the page as it was before this node wrote to it, and what it wrote to.
+  struct written_page {
+    std::array<std::uint32_t, words> twin;
+    std::bitset<words> dirty;
+  };
 
   void open(extent e, unsigned how);
+  written_page& twinned(page_id p);
+  static const std::byte* program_memory(page_id p) noexcept;
 
   machine& machine_;
   processor& self_;
@@ -79,7 +89,7 @@ class machine_pages final : public dsm::pages {
   std::vector<std::uint8_t> flags_;
   std::vector<std::uint16_t> fetched_from_;
   std::vector<page_id> written_;  // since they were last taken, with some that have been closed since
-  std::unordered_map<page_id, std::unique_ptr<std::bitset<words>>> dirty_;
+  std::unordered_map<page_id, std::unique_ptr<written_page>> written_pages_;
   std::unordered_map<page_id, std::bitset<dsm::page_bytes / 8>> used_lines_;
 };
 

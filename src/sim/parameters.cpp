@@ -43,6 +43,7 @@ constexpr p::description descriptions[] = {
     {"barrier-fan-in", &p::barrier_fan_in, "nodes", "whose notices a node gathers at a barrier; 0: node 0 gathers all",
      "Cashmere 4.1: a central barrier manager"},
     {"fetch-ahead", &p::fetch_ahead, "pages", "that a fault may fetch or open at once", "Cashmere 2.2: the one that is used"},
+    {"diff-grain", &p::diff_grain, "bytes", "that a diff tells apart: 4, or 1 as in the runtime", "Cashmere, Table 1: words"},
     {"slack", &p::slack, "cycles", "a processor may be ahead of others while its cache serves it", "the simulator's own"},
     {"memory-pages", &p::memory_pages, "pages", "of shared memory", "the simulator's own"},
 };
@@ -77,6 +78,7 @@ status parameters::check() const {
     if (this->*value == 0)
       for (const auto& d : descriptions)
         if (d.value == value) return {errc::invalid_argument, base::format("--%s must not be 0", d.name)};
+  if (diff_grain != 1 && diff_grain != 4) return {errc::invalid_argument, "--diff-grain must be 1 or 4"};
   if (tlb_entries > 65535) return {errc::invalid_argument, "--tlb-entries must be at most 65535"};
   return {};
 }

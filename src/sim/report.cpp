@@ -1,6 +1,7 @@
 #include "sim/report.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -18,6 +19,32 @@ std::string breakdown_of(const breakdown& all) {
   std::string text = "  \"breakdown\": {\n  " + number("total", all.total) + ",\n  " + number("compute", all.computing());
   for (std::size_t c = 0; c < costs; ++c) text += ",\n  " + number(cost_names[c], all.spent[c]);
   return text + "\n  }";
+}
+
+// All of the program, with the names that `weft run --stats` has for them.
+std::string counts_of_all(machine& m) {
+  using protocol = dsm::protocol_statistics;
+  using wire = port_statistics;
+  static constexpr std::pair<const char*, std::uint64_t protocol::*> of_protocol[] = {
+      {"read_faults", &protocol::read_faults},     {"write_faults", &protocol::write_faults},   {"fetches", &protocol::fetches},
+      {"fetched_pages", &protocol::fetched_pages}, {"diffs", &protocol::changed_pages},         {"diff_bytes", &protocol::changed_bytes},
+      {"diff_runs", &protocol::changed_runs},      {"notices_sent", &protocol::notices_out},    {"notices_received", &protocol::notices_in},
+      {"invalidated", &protocol::invalidated}};
+  static constexpr std::pair<const char*, std::uint64_t wire::*> of_port[] = {
+      {"puts", &wire::puts},         {"put_bytes", &wire::put_bytes}, {"gets", &wire::gets},     {"get_bytes", &wire::get_bytes},
+      {"atomics", &wire::atomics},   {"enqueues", &wire::enqueues},   {"sends", &wire::sends},   {"send_bytes", &wire::send_bytes},
+      {"fences", &wire::fences},     {"handled", &wire::handled}};
+  std::string text;
+  const auto add = [&](const auto& fields, auto&& of_node) {
+    for (const auto& [name, field] : fields) {
+      std::uint64_t sum = 0;
+      for (node_id n = 0; n < m.processors(); ++n) sum += of_node(n).*field;
+      text += (text.empty() ? "  " : ",\n  ") + number(name, sum);
+    }
+  };
+  add(of_protocol, [&](node_id n) { return m.at(n).space->statistics(); });
+  add(of_port, [&](node_id n) { return m.at(n).port.statistics(); });
+  return "  \"counts_of_all\": {\n" + text + "\n  }";
 }
 
 }  // namespace
@@ -40,6 +67,7 @@ std::string report(machine& m, double host_seconds) {
   text += format("  \"seconds\": %.9f,\n", static_cast<double>(m.nanoseconds_of(longest)) / 1e9);
   text += breakdown_of(sum.spent) + ",\n";
   for (std::size_t i = 0; i < std::size(account::counts); ++i) text += number(account::count_names[i], sum.*account::counts[i]) + ",\n";
+  text += counts_of_all(m) + ",\n";
   text += number("events", m.time().happened()) + ",\n";
   text += format("  \"host_seconds\": %.3f,\n  \"references_per_second\": %.0f\n}\n", host_seconds,
                  static_cast<double>(references) / host_seconds);

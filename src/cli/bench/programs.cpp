@@ -77,6 +77,8 @@ result<counted_run> run_counted(const program_run& r) {
   if (all.is_discarded()) return {errc::system, r.name + " wrote no statistics"};
   counted_run counted{*seconds, 0, 0};
   for (const auto& node : all["per_node"]) {
+    for (const char* part : {"counts", "port"})
+      for (const auto& [name, count] : node[part].items()) counted.counts[name] += count.get<std::uint64_t>();
     const auto& port = node["port"];
     for (const char* calls : {"puts", "gets", "atomics", "enqueues", "sends", "fences"}) counted.messages += port.value(calls, 0.0);
     for (const char* payload : {"put_bytes", "get_bytes", "send_bytes"}) counted.bytes += port.value(payload, 0.0);

@@ -1,6 +1,8 @@
 // The programs of apps/, run for their time: as weft programs on some nodes, or as plain threaded programs.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,9 +24,11 @@ struct program_run {
 // Seconds of the program's parallel part, the fastest if it is repeated.
 result<double> run_program(const program_run& r);
 
-// The same, and what all nodes together sent from their start to their end: calls of the port, and bytes in them.
+// The same, and what all nodes together did from their start to their end: calls of the port, bytes in them, and every number of
+// `weft run --stats` by its name.
 struct counted_run {
   double seconds, messages, bytes;
+  std::map<std::string, std::uint64_t> counts = {};
 };
 result<counted_run> run_counted(const program_run& r);
 

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/sim/calibration.h"
 #include "cli/sim/experiment.h"
 #include "cli/sim/sweep.h"
 #include "sim/networks.h"
@@ -25,6 +26,7 @@ using namespace simulator;
 struct sim_request {
   std::map<std::string, std::string> options{{"processors", "4"}, {"protocol", "cashmere"}};  // each may have several values
   std::string paper;
+  bool calibrate = false;
   request rest;
 };
 
@@ -73,10 +75,18 @@ int sweep(const std::vector<simulation>& all, const request& r) {
   return 0;
 }
 
+unsigned nodes_of(const sim_request& r) {
+  const std::string& text = r.options.at("processors");
+  const auto nodes = base::parse_number(text);
+  if (!nodes || *nodes < 2 || *nodes > 64) throw error(errc::invalid_argument, "--calibrate compares jobs of 2 to 64 nodes, not of " + text);
+  return static_cast<unsigned>(*nodes);
+}
+
 int simulate(sim_request r, std::vector<std::string> words, const std::vector<std::string>& after_dashes) {
   words.insert(words.end(), after_dashes.begin(), after_dashes.end());
   if (!words.empty() && words[0].starts_with("-"))
     throw error(errc::invalid_argument, "there is no option '" + words[0] + "'; see 'weft sim --help'");
+  if (r.calibrate) return calibrate({nodes_of(r), r.rest.quick, r.rest.json});
   if (!r.paper.empty()) {
     if (r.rest.programs.empty()) r.rest.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     if (r.paper == "cashmere") return cashmere_paper(r.rest);
@@ -123,7 +133,9 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
   command->add_option("--json", r->rest.json, "Write the report to a file, too")->type_name("FILE");
   command->add_option("--html", r->rest.html, "Write a page with charts to a file")->type_name("FILE");
   command->add_option("--paper", r->paper, "Simulate a paper's experiments with the programs beside weft: cashmere or shrimp")->type_name("NAME");
-  command->add_flag("--quick", r->rest.quick, "With --paper: small programs on few processors");
+  command->add_flag("--calibrate", r->calibrate,
+                    "Measure this host, and compare what the simulator predicts for programs with what they do here, on -p nodes");
+  command->add_flag("--quick", r->rest.quick, "With --paper or --calibrate: small programs on few processors");
   command->add_option("--programs", r->rest.programs, "With --paper: where the simulated programs are")->type_name("DIRECTORY");
   command->add_option("-j,--jobs", r->rest.how.at_once, "Simulations at a time; 0: as many as there are cores")->type_name("COUNT");
   command->add_option("--keep", r->rest.how.keep, "Keep reports in a directory, and take those that are there")->type_name("DIRECTORY");
@@ -134,7 +146,8 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
       "  weft sim -p 64 build/bin/sor_sim --size 1024 --steps 10\n"
       "  weft sim -p 8,16,32,64 --protocol cashmere,lrc --html sor.html build/bin/sor_sim\n"
       "  weft sim -p 64 --latency 500ns,1us,10us build/bin/sor_sim\n"
-      "  weft sim --paper cashmere --html cashmere.html");
+      "  weft sim --paper cashmere --html cashmere.html\n"
+      "  weft sim --calibrate -p 2 --json calibration.json");
   command->callback([=, &exit_status, &after_dashes] { exit_status = simulate(*r, command->remaining(), after_dashes); });
 }
 
