@@ -6,6 +6,11 @@
 // the transposes communicate, and pages are written at home only. A transform of a row follows the transpose while the row is in
 // the cache.
 //
+// `--butterflies` is the algorithm that Cashmere 3.1 names instead (Akl: The design and analysis of parallel algorithms, 1989): in
+// each phase pairs of numbers are combined, whose distance halves from phase to phase. A worker has a block of the numbers; two workers
+// whose blocks are combined do half of the pairs each, and a barrier ends the phase. The result stays in the order that this gives, its
+// indices with their bits reversed.
+//
 //   weft run -n 4 build/bin/fft --log-size 20 --verify
 #include <weft/weft.h>
 
@@ -171,17 +176,62 @@ class transform {
   std::vector<number> roots_;  // of all of it, for the worker's rows of b
 };
 
+// --- butterflies ---
+
+std::size_t reversed(std::size_t k, int bits) {
+  std::size_t result = 0;
+  for (int b = 0; b < bits; ++b) result |= (k >> b & 1) << (bits - 1 - b);
+  return result;
+}
+
+// One worker's pairs. There are a power of two of workers, and at least two numbers for each.
+class butterflies {
+ public:
+  // `all` holds the input, and will hold the result.
+  butterflies(number* all, std::size_t n, weft::worker& me) : all_(all), n_(n), me_(me), block_(n / me.size()), own_(me.rank() * block_) {
+    // Numbers that lie together between two that are combined have one root. It depends on their place alone, not on the phase.
+    for (std::size_t g = 0; g < n / 2; ++g) roots_.push_back(root(reversed(g, std::countr_zero(n) - 1), n));
+  }
+
+  // The own pairs of a phase, in runs that lie together: where a run begins, how long it is, and its root.
+  template <typename Visit>
+  void for_runs(std::size_t distance, Visit&& visit) const {
+    if (distance >= block_) {
+      const std::size_t half = block_ / 2, lower = own_ & ~distance;
+      visit(lower == own_ ? lower : lower + half, half, roots_[lower / (2 * distance)]);
+    } else {
+      for (std::size_t k = own_; k < own_ + block_; k += 2 * distance) visit(k, distance, roots_[k / (2 * distance)]);
+    }
+  }
+
+  void run() {
+    for (std::size_t distance = n_ / 2; distance > 0; distance /= 2) {
+      for_runs(distance, [&](std::size_t k, std::size_t count, number root_of_run) {
+        for (number *x = all_ + k, *y = x + distance; count > 0; --count, ++x, ++y) {
+          const number turned = times(*y, root_of_run);
+          *y = *x - turned;
+          *x += turned;
+        }
+      });
+      if (distance >= block_) me_.barrier();  // the rest stays in the block
+    }
+  }
+
+ private:
+  number* all_;
+  std::size_t n_;
+  weft::worker& me_;
+  std::size_t block_, own_;  // numbers; the first of them
+  std::vector<number> roots_;
+};
+
 // --- verification ---
 
 // Halving, in place, with the order of the result restored by reversing bits (Cooley and Tukey).
 std::vector<number> sequential(std::uint64_t seed, std::size_t n) {
   std::vector<number> x(n);
   const int bits = std::countr_zero(n);
-  for (std::size_t k = 0; k < n; ++k) {
-    std::size_t reversed = 0;
-    for (int b = 0; b < bits; ++b) reversed |= (k >> b & 1) << (bits - 1 - b);
-    x[reversed] = input(seed, k);
-  }
+  for (std::size_t k = 0; k < n; ++k) x[reversed(k, bits)] = input(seed, k);
   std::vector<number> roots(n / 2);
   for (std::size_t k = 0; k < n / 2; ++k) roots[k] = root(k, n);
   for (std::size_t half = 1; half < n; half *= 2)
@@ -199,19 +249,31 @@ double magnitude(number x) {
 }
 
 // The order of additions differs, so the results agree to a part in 10^12 of the largest number.
-std::string difference_from_sequential(std::uint64_t seed, const matrix& result) {
+template <typename ResultAt>
+std::string difference_from_sequential(std::uint64_t seed, std::size_t n, ResultAt&& result_at) {
   constexpr double tolerance = 1e-12;
-  const auto expected = sequential(seed, result.rows * result.columns);
+  const auto expected = sequential(seed, n);
   double largest = 0, worst = 0;
   for (std::size_t k = 0; k < expected.size(); ++k) {
     largest = std::max(largest, magnitude(expected[k]));
-    worst = std::max(worst, magnitude(expected[k] - result.elements.data()[k]));
+    worst = std::max(worst, magnitude(expected[k] - result_at(k)));
   }
   if (worst <= tolerance * largest) return {};
   return "numbers differ by up to " + std::to_string(worst) + ", the largest is " + std::to_string(largest);
 }
 
-app::outcome run(std::size_t log_size, const app::options& o) {
+// Of this worker's share.
+std::uint64_t checksum_of(const number* all, std::size_t n, weft::worker& me) {
+  const auto [from, to] = me.share_of(n);
+  app::checksum own;
+  for (std::size_t k = from; k < to; ++k) {
+    own.add(2 * k, all[k][0]);
+    own.add(2 * k + 1, all[k][1]);
+  }
+  return me.sum(own.value());
+}
+
+app::outcome run_six_steps(std::size_t log_size, const app::options& o) {
   const std::size_t n1 = std::size_t{1} << log_size / 2, n2 = (std::size_t{1} << log_size) / n1;
   weft::team team(o.threads);
   const matrix a(n1, n2), b(n2, n1);
@@ -224,14 +286,30 @@ app::outcome run(std::size_t log_size, const app::options& o) {
     std::fill(b.row(first_of_b), b.row(last_of_b), number{});  // the memory is there when the clock starts
     transform mine(a, b, me);
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
-    const auto [from, to] = me.share_of(n1 * n2);
-    app::checksum own;
-    for (std::size_t k = from; k < to; ++k) {
-      own.add(2 * k, b.elements.data()[k][0]);
-      own.add(2 * k + 1, b.elements.data()[k][1]);
-    }
-    const auto sum = me.sum(own.value());
-    if (me.rank() == 0) result = {seconds, app::hexadecimal(sum), o.verify ? difference_from_sequential(o.seed, b) : ""};
+    const number* is = b.elements.data();
+    const auto sum = checksum_of(is, n1 * n2, me);
+    if (me.rank() != 0) return;
+    result = {seconds, app::hexadecimal(sum), ""};
+    if (o.verify) result.difference = difference_from_sequential(o.seed, n1 * n2, [&](std::size_t k) { return is[k]; });
+  });
+  return result;
+}
+
+app::outcome run_butterflies(std::size_t log_size, const app::options& o) {
+  const std::size_t n = std::size_t{1} << log_size;
+  const app::shared_array<number> all(n, weft::placement::block());
+  app::outcome result;
+  weft::team(o.threads).run([&](weft::worker& me) {
+    o.place(me);
+    butterflies mine(all.data(), n, me);
+    const auto [first, last] = me.share_of(n);
+    for (std::size_t k = first; k < last; ++k) all.data()[k] = input(o.seed, k);
+    const double seconds = app::seconds_of(me, [&] { mine.run(); });
+    const auto sum = checksum_of(all.data(), n, me);
+    if (me.rank() != 0) return;
+    result = {seconds, app::hexadecimal(sum), ""};
+    const auto result_at = [&](std::size_t k) { return all.data()[reversed(k, static_cast<int>(log_size))]; };
+    if (o.verify) result.difference = difference_from_sequential(o.seed, n, result_at);
   });
   return result;
 }
@@ -240,10 +318,17 @@ app::outcome run(std::size_t log_size, const app::options& o) {
 
 int main(int argc, char** argv) {
   weft::job job(argc, argv);
-  app::options o("Fourier transform of complex numbers by the six-step method");
+  app::options o("Fourier transform of complex numbers by the six-step method, or by butterflies");
   std::size_t log_size = 20;
   o.number("--log-size", log_size, "two to this power many numbers", {2, 30});
-  if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = app::repeated(o, [&] { return run(log_size, o); });
-  return app::report(job, o, "fft 2^" + std::to_string(log_size), result);
+  bool by_butterflies = false;
+  o.flag("--butterflies", by_butterflies, "combine pairs whose distance halves from phase to phase; the result stays in that order");
+  const auto objection = [&]() -> std::string {
+    const std::size_t workers = job.nodes() * o.threads;
+    const bool fine = !by_butterflies || (std::has_single_bit(workers) && workers < std::size_t{1} << log_size);
+    return fine ? "" : "butterflies are for a power of two of workers, with at least two numbers for each";
+  };
+  if (const auto status = o.parse(job, argc, argv, objection)) return *status;
+  const auto result = app::repeated(o, [&] { return by_butterflies ? run_butterflies(log_size, o) : run_six_steps(log_size, o); });
+  return app::report(job, o, "fft 2^" + std::to_string(log_size) + (by_butterflies ? " by butterflies" : ""), result);
 }

@@ -3,12 +3,14 @@
 //
 // The rows are dealt in small blocks, with one flag a block: whoever waits for it applies all its pivot rows at once, which touches
 // the own rows once instead of once for every pivot. `--block 1` is the paper's one flag a row. The next pivot rows are made first
-// of all, so that nobody waits for them while their owner does the rest (look-ahead).
+// of all, so that nobody waits for them while their owner does the rest (look-ahead). `--locks` is the paper's way to make flags: a lock
+// that the owner holds until the rows are there, and that everybody who waits for them takes and gives back.
 //
 //   weft run -n 4 build/bin/gauss --size 1024 --verify
 #include <weft/weft.h>
 
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 #include "checksum.h"
@@ -24,12 +26,15 @@ namespace {
 
 struct problem {
   std::size_t size = 640, block = 16;
+  bool locks = false;
 };
 
-struct alignas(64) padded_flag {
+// That a block's rows can serve as pivot rows: one of the two.
+struct alignas(64) announcement {
   weft::flag ready;
+  weft::mutex until_ready;
 };
-using flags = std::vector<padded_flag, weft::allocator<padded_flag>>;
+using announcements = std::vector<announcement, weft::allocator<announcement>>;
 
 // The rows of a worker lie together and begin at a page's start each: no page is written by two workers, and block placement puts
 // them on the worker's node.
@@ -71,7 +76,10 @@ void eliminate(double* __restrict row, const double* pivot, std::size_t k, std::
 // One worker's part.
 class elimination {
  public:
-  elimination(const matrix& a, flags& ready, weft::worker& me) : a_(a), ready_(ready), me_(me), packed_(a.rows_of(0) * a.size()) {}
+  elimination(const matrix& a, announcements& made, bool locks, weft::worker& me)
+      : a_(a), made_(made), locks_(locks), me_(me), packed_(a.rows_of(0) * a.size()) {
+    for (std::size_t block = me.rank(); locks && block < a.blocks(); block += me.size()) made[block].until_ready.lock();
+  }
 
   void run() {
     app::progress bar(me_, a_.blocks());
@@ -79,7 +87,7 @@ class elimination {
     for (std::size_t pivots = 0; pivots < a_.blocks(); ++pivots) {
       const std::size_t next = next_mine(pivots);
       if (next >= a_.blocks()) break;
-      ready_[pivots].ready.wait();
+      await(pivots);
       pack(pivots);
       for (std::size_t block = next; block < a_.blocks(); block += me_.size()) {
         apply(pivots, block);
@@ -103,7 +111,13 @@ class elimination {
     const std::size_t first = a_.first_of(block), last = first + a_.rows_of(block);
     for (std::size_t k = first; k < last; ++k)
       for (std::size_t i = k + 1; i < last; ++i) eliminate(a_.row(i), a_.row(k), k, a_.size());
-    ready_[block].ready.set();
+    locks_ ? made_[block].until_ready.unlock() : made_[block].ready.set();
+  }
+
+  void await(std::size_t block) {
+    if (!locks_) return made_[block].ready.wait();
+    if (mine(block)) return;
+    const std::scoped_lock passed(made_[block].until_ready);
   }
 
   std::size_t first_column(std::size_t pivots) const noexcept { return a_.first_of(pivots) + a_.rows_of(pivots); }
@@ -132,7 +146,8 @@ class elimination {
   }
 
   const matrix& a_;
-  flags& ready_;
+  announcements& made_;
+  const bool locks_;
   weft::worker& me_;
   std::vector<double> packed_;
 };
@@ -146,14 +161,14 @@ void for_own_rows(const matrix& a, const weft::worker& me, Visit&& visit) {
 app::outcome run(const problem& p, const app::options& o) {
   weft::team team(o.threads);
   const matrix a(p, team.workers());
-  const app::shared_object<flags> ready(a.blocks());
+  const app::shared_object<announcements> made(a.blocks());
   app::outcome result;
   team.run([&](weft::worker& me) {
     o.place(me);
     for_own_rows(a, me, [&](std::size_t i) {
       for (std::size_t j = 0; j < p.size; ++j) a.row(i)[j] = app::dense_element(o.seed, p.size, i, j);
     });
-    elimination mine(a, *ready, me);
+    elimination mine(a, *made, p.locks, me);
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
     app::checksum own;
     for_own_rows(a, me, [&](std::size_t i) {
@@ -177,6 +192,7 @@ int main(int argc, char** argv) {
   problem p;
   o.number("--size", p.size, "rows and columns of the matrix", {1, 65536});
   o.number("--block", p.block, "rows that are dealt, announced and applied together", {1, 256});
+  o.flag("--locks", p.locks, "announce pivot rows by locks instead of flags");
   if (const auto status = o.parse(job, argc, argv)) return *status;
   p.block = std::min(p.block, p.size);
   const auto result = app::repeated(o, [&] { return run(p, o); });

@@ -3,8 +3,8 @@
 //
 // Molecule i computes what it and the n/2 molecules after it do to each other (round the end; a half shell), which is every pair
 // once and the same work for everybody. A worker adds up forces in private memory and then adds them to the shared ones under
-// locks. SPLASH has a lock for every molecule (--molecules-per-lock 1); usual here is one for those whose forces lie on one page,
-// as two nodes cannot write to one page at once without cost anyway.
+// locks. SPLASH has a lock for every molecule (--molecules-per-lock 1) and a record with all of it (--record 672); usual here is one
+// lock for those whose forces lie on one page, as two nodes cannot write to one page at once without cost anyway.
 //
 //   weft run -n 4 build/bin/water --molecules 512 --verify
 #include <weft/weft.h>
@@ -25,11 +25,13 @@ constexpr std::size_t coordinates = app::water_coordinates;
 
 struct problem {
   std::size_t molecules = 256, steps = 3, molecules_per_lock = 32;
+  std::size_t record = 0;  // bytes; 0: positions and forces lie in arrays of their own
 };
 
 // Coordinates, velocities or forces of a molecule; 32 to a page.
-struct alignas(128) molecule {
+struct molecule {
   double c[coordinates];
+  double unused[16 - coordinates];
 };
 
 struct alignas(64) padded_lock {
@@ -43,19 +45,24 @@ class shared {
   explicit shared(const problem& p)
       : n(p.molecules),
         per_lock(p.molecules_per_lock),
-        positions_(n, weft::placement::block()),
-        forces_(n, weft::placement::block()),
+        stride_(p.record != 0 ? p.record : sizeof(molecule)),
+        positions_(n * stride_, weft::placement::block()),
+        forces_(p.record != 0 ? weft::page_size : n * stride_, weft::placement::block()),
+        first_force_(p.record != 0 ? positions_.data() + sizeof(molecule) : forces_.data()),
         locks_((n + per_lock - 1) / per_lock) {}
 
   const std::size_t n, per_lock;
 
-  molecule* positions() const noexcept { return positions_.data(); }  // each is its worker's to write
-  molecule* forces() const noexcept { return forces_.data(); }        // guarded by locks while all add to them
+  // Each position is its worker's to write; forces are guarded by locks while all add to them.
+  molecule& position(std::size_t i) const noexcept { return *reinterpret_cast<molecule*>(positions_.data() + i * stride_); }
+  molecule& force(std::size_t i) const noexcept { return *reinterpret_cast<molecule*>(first_force_ + i * stride_); }
   std::size_t groups() const noexcept { return (*locks_).size(); }
   weft::mutex& lock_of(std::size_t group) const noexcept { return (*locks_)[group].lock; }
 
  private:
-  app::shared_array<molecule> positions_, forces_;
+  const std::size_t stride_;
+  app::shared_array<std::byte> positions_, forces_;  // with records, the first holds both
+  std::byte* const first_force_;
   app::shared_object<locks> locks_;
 };
 
@@ -153,7 +160,7 @@ class dynamics {
         positions_(all.n),
         forces_(all.n),
         shell_(all.n) {
-    for (std::size_t i = first_; i < last_; ++i) initialise(seed, in, all.n, i, all.positions()[i].c, velocities_[i - first_].c);
+    for (std::size_t i = first_; i < last_; ++i) initialise(seed, in, all.n, i, all.position(i).c, velocities_[i - first_].c);
     me.barrier();
     add_forces();
     me.barrier();
@@ -161,14 +168,14 @@ class dynamics {
 
   void step() {
     for (std::size_t i = first_; i < last_; ++i) {
-      kick(velocities_[i - first_].c, all_.forces()[i].c);
-      drift(all_.positions()[i].c, velocities_[i - first_].c);
-      all_.forces()[i] = {};
+      kick(velocities_[i - first_].c, all_.force(i).c);
+      drift(all_.position(i).c, velocities_[i - first_].c);
+      all_.force(i) = {};
     }
     me_.barrier();
     add_forces();
     me_.barrier();
-    for (std::size_t i = first_; i < last_; ++i) kick(velocities_[i - first_].c, all_.forces()[i].c);
+    for (std::size_t i = first_; i < last_; ++i) kick(velocities_[i - first_].c, all_.force(i).c);
   }
 
   // The worker's part of it.
@@ -180,7 +187,7 @@ class dynamics {
 
  private:
   void add_forces() {
-    std::copy_n(all_.positions(), all_.n, positions_.data());
+    for (std::size_t i = 0; i < all_.n; ++i) positions_[i] = all_.position(i);
     std::fill(forces_.begin(), forces_.end(), molecule{});
     potential_ = 0;
     for (std::size_t i = first_; i < last_; ++i) {
@@ -199,7 +206,7 @@ class dynamics {
     if (!touched) return;
     std::scoped_lock lock(all_.lock_of(group));
     for (std::size_t i = first; i < last; ++i)
-      for (std::size_t c = 0; c < coordinates; ++c) all_.forces()[i].c[c] += forces_[i].c[c];
+      for (std::size_t c = 0; c < coordinates; ++c) all_.force(i).c[c] += forces_[i].c[c];
   }
   // One of the worker's molecules, or in the half shell of one.
   bool in_reach(std::size_t i) const noexcept {
@@ -243,7 +250,7 @@ double all_forces(const box& in, const std::vector<molecule>& x, std::vector<mol
 }
 
 // The order of additions differs, so the positions agree to 10^-9 nm and the energies to a part in 10^9.
-std::string difference_from_sequential(const problem& p, std::uint64_t seed, const molecule* positions, double energy) {
+std::string difference_from_sequential(const problem& p, std::uint64_t seed, const shared& all, double energy) {
   constexpr double tolerance = 1e-9;
   const box in(p.molecules);
   std::vector<molecule> x(p.molecules), v(p.molecules), f(p.molecules);
@@ -259,8 +266,8 @@ std::string difference_from_sequential(const problem& p, std::uint64_t seed, con
     return "the energy is " + std::to_string(energy) + ", not " + std::to_string(expected);
   for (std::size_t i = 0; i < p.molecules; ++i)
     for (std::size_t c = 0; c < coordinates; ++c)
-      if (!(std::abs(positions[i].c[c] - x[i].c[c]) <= tolerance))
-        return "molecule " + std::to_string(i) + " is elsewhere by " + std::to_string(std::abs(positions[i].c[c] - x[i].c[c])) +
+      if (!(std::abs(all.position(i).c[c] - x[i].c[c]) <= tolerance))
+        return "molecule " + std::to_string(i) + " is elsewhere by " + std::to_string(std::abs(all.position(i).c[c] - x[i].c[c])) +
                " nm";
   return {};
 }
@@ -277,7 +284,7 @@ app::outcome run(const problem& p, const app::options& o) {
     if (me.rank() != 0) return;
     char text[32];
     std::snprintf(text, sizeof text, "%.4f", energy);
-    result = {seconds, text, o.verify ? difference_from_sequential(p, o.seed, all.positions(), energy) : ""};
+    result = {seconds, text, o.verify ? difference_from_sequential(p, o.seed, all, energy) : ""};
   });
   return result;
 }
@@ -291,7 +298,12 @@ int main(int argc, char** argv) {
   o.number("--molecules", p.molecules, "how many", {2, 1 << 20});
   o.number("--steps", p.steps, "steps of half a femtosecond", {1, 1000000});
   o.number("--molecules-per-lock", p.molecules_per_lock, "whose forces one lock guards; 32 lie on a page", {1, 1 << 20});
-  if (const auto status = o.parse(job, argc, argv)) return *status;
+  o.number("--record", p.record, "bytes of a record with all of a molecule, 672 in SPLASH; 0: arrays of positions and of forces", {0, 1 << 16});
+  const auto objection = [&]() -> std::string {
+    const bool fine = p.record == 0 || (p.record % sizeof(double) == 0 && p.record >= 2 * sizeof(molecule));
+    return fine ? "" : "a record has 256 bytes at least, and a whole number of doubles";
+  };
+  if (const auto status = o.parse(job, argc, argv, objection)) return *status;
   const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o, "water " + std::to_string(p.molecules) + " molecules, " + std::to_string(p.steps) + " steps", result);
 }

@@ -44,8 +44,8 @@ class protocol {
   virtual void knowledge(notices& into) { (void)into; }
   virtual void notices_for(bytes knowledge, notices& into) { (void)knowledge, (void)into; }
 
-  // For barriers: what this node knows and the last one did not tell, also of others' writes: a lock may have brought it here from a node
-  // that was in the barrier already. All nodes acquire everybody's; then each is told what came from the others, which all know when
+  // For barriers: what this node wrote and the last one did not tell. Also others' writes that a lock has brought here from a node that was
+  // in the barrier already. All nodes acquire everybody's; then each is told what came from the others, which all know when
   // the next barrier ends: until then some may still be about to acquire it.
   virtual void news(notices& into) { (void)into; }
   virtual void all_told(bytes from_others) { (void)from_others; }

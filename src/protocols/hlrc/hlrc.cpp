@@ -148,6 +148,7 @@ status hlrc::release() {
   count(counter::notices_out, i.pages.size());
   std::scoped_lock guard(log_lock_);
   i.number = ++seen_[port_.self()];
+  i.late = in_barrier_;
   logged_pages_[port_.self()] += i.pages.size();
   log_[port_.self()].push_back(std::move(i));
   compact(port_.self());
@@ -188,20 +189,21 @@ void hlrc::end_watches(const std::vector<written_page>& written) {
 
 // --- notices ---------------------------------------------------------------------------------------------------------------------
 
-// One interval: node, number, how many pages, the pages; 32 bits each.
+// One interval: node, number, how many pages and whether it was late, the pages; 32 bits each.
 void hlrc::write(dsm::notices& into, node_id node, const interval& i) {
   auto append = [&](bytes b) { into.insert(into.end(), b.begin(), b.end()); };
   append(base::bytes_of(node));
   append(base::bytes_of(i.number));
-  append(base::bytes_of(static_cast<std::uint32_t>(i.pages.size())));
+  append(base::bytes_of(static_cast<std::uint32_t>(i.pages.size()) | (i.late ? late_mark : 0)));
   append(std::as_bytes(std::span(i.pages)));
 }
 
 bool hlrc::read(base::reader& in, node_id& node, interval& i) const {
   node = in.take<node_id>();
   i.number = in.take<std::uint32_t>();
-  const auto pages = in.take<std::uint32_t>();
+  const auto count = in.take<std::uint32_t>(), pages = count & ~late_mark;
   const bytes list = in.take_bytes(std::size_t{pages} * sizeof(page_id));
+  i.late = (count & late_mark) != 0;
   if (!in.ok() || node >= port_.nodes()) return false;
   i.pages.resize(pages);
   std::memcpy(i.pages.data(), list.data(), list.size());
@@ -224,12 +226,19 @@ void hlrc::notices_for(bytes knowledge, dsm::notices& into) {
       if (i.number > theirs[n]) write(into, n, i);
 }
 
+// Every node tells its own intervals. What one ends when it is in the barrier already is told by those who have heard of it, with all
+// before that of the same node, so that nobody learns them out of order.
 void hlrc::news(dsm::notices& into) {
   std::scoped_lock lock(log_lock_);
-  for (node_id n = 0; n < port_.nodes(); ++n)
+  in_barrier_ = true;
+  announced_ = told_;
+  for (node_id n = 0; n < port_.nodes(); ++n) {
+    const auto late = [&](const interval& i) { return i.late && i.number > told_[n]; };
+    if (n != port_.self() && std::none_of(log_[n].begin(), log_[n].end(), late)) continue;
+    announced_[n] = seen_[n];
     for (const auto& i : log_[n])
       if (i.number > told_[n]) write(into, n, i);
-  announced_ = seen_;
+  }
 }
 
 // What the last barrier told has been acquired by all, because all have come to this one.
@@ -243,6 +252,7 @@ void hlrc::all_told(bytes from_others) {
     for (auto& l = log_[n]; !l.empty() && l.front().number <= told_[n]; l.pop_front()) logged_pages_[n] -= l.front().pages.size();
     told_[n] = std::max(told_[n], upto[n]);
   }
+  in_barrier_ = false;
 }
 
 // Without barriers the log would grow for ever. Intervals that are merged make some drop pages that they need not have dropped;
@@ -251,7 +261,10 @@ void hlrc::compact(node_id node) {
   auto& l = log_[node];
   if (logged_pages_[node] <= most_pages_logged || l.size() < 2) return;
   interval all{l.back().number, {}};
-  for (const auto& i : l) all.pages.insert(all.pages.end(), i.pages.begin(), i.pages.end());
+  for (const auto& i : l) {
+    all.pages.insert(all.pages.end(), i.pages.begin(), i.pages.end());
+    all.late = all.late || i.late;
+  }
   std::sort(all.pages.begin(), all.pages.end());
   all.pages.erase(std::unique(all.pages.begin(), all.pages.end()), all.pages.end());
   logged_pages_[node] = all.pages.size();

@@ -59,7 +59,9 @@ class hlrc final : public dsm::home_based {
   struct interval {
     std::uint32_t number;
     std::vector<dsm::page_id> pages;
+    bool late = false;  // its node had told a barrier its news already, and was in it
   };
+  static constexpr std::uint32_t late_mark = 1u << 31;  // in the number of pages
   // A page request that waits for its answer.
   struct question {
     node_id home;
@@ -182,6 +184,7 @@ class hlrc final : public dsm::home_based {
   std::vector<std::uint32_t> told_ = std::vector<std::uint32_t>(port_.nodes());  // by node: its last interval that a barrier has told
   std::vector<std::deque<interval>> log_;  // by node: since the barrier before the last
   std::vector<std::uint32_t> announced_ = told_;  // by node: its last interval that this node told at the barrier it is in
+  bool in_barrier_ = false;                       // it has told its news, and has not heard all
   std::vector<std::size_t> logged_pages_ = std::vector<std::size_t>(port_.nodes());
 
   page_use& use(dsm::page_id p) const noexcept { return reinterpret_cast<page_use*>(uses_.base())[p]; }

@@ -109,7 +109,7 @@ void history::log(node_id node, interval i) {
   log_[node].push_back(std::move(i));
 }
 
-std::size_t history::end_interval(std::vector<page_id> written) {
+std::size_t history::end_interval(std::vector<page_id> written, bool late) {
   const interval_number number = own() + 1;
   const std::uint32_t stamp = clock_ + 1;
   for (page_id p : written)
@@ -126,34 +126,37 @@ std::size_t history::end_interval(std::vector<page_id> written) {
   std::sort(written.begin(), written.end());
   written.erase(std::unique(written.begin(), written.end()), written.end());
   const std::size_t told = written.size();
-  log(self_, {number, stamp, std::move(written)});
+  log(self_, {number, stamp, late, std::move(written)});
   seen_[self_] = number;
   return told;
 }
 
-// One interval: node, number, stamp, how many pages, the pages; 32 bits each.
+// Node, number, stamp, how many pages and whether it was late, the pages; 32 bits each.
+void history::append_interval(const interval& i, node_id of, dsm::notices& into) {
+  append(into, of);
+  append(into, i.number);
+  append(into, i.stamp);
+  append(into, static_cast<std::uint32_t>(i.pages.size()) | (i.late ? late_mark : 0));
+  append_bytes(into, std::as_bytes(std::span(i.pages)));
+}
+
+bool history::late_beyond(node_id node, interval_number known) const {
+  const auto& l = log_[node];
+  return std::any_of(l.begin(), l.end(), [&](const interval& i) { return i.late && i.number > known; });
+}
+
 void history::notices_beyond(const vector_time& known, dsm::notices& into) const {
   for (node_id n = 0; n < nodes_; ++n) {
     const auto& l = log_[n];
     auto i = std::upper_bound(l.begin(), l.end(), known[n], [](interval_number k, const interval& x) { return k < x.number; });
-    for (; i != l.end(); ++i) {
-      append(into, n);
-      append(into, i->number);
-      append(into, i->stamp);
-      append(into, static_cast<std::uint32_t>(i->pages.size()));
-      append_bytes(into, std::as_bytes(std::span(i->pages)));
-    }
+    for (; i != l.end(); ++i) append_interval(*i, n, into);
   }
 }
 
 void history::own_beyond(interval_number known, interval_number last, dsm::notices& into) const {
   for (const auto& i : log_[self_]) {
     if (i.number <= known || i.number > last) continue;
-    append(into, self_);
-    append(into, i.number);
-    append(into, i.stamp);
-    append(into, static_cast<std::uint32_t>(i.pages.size()));
-    append_bytes(into, std::as_bytes(std::span(i.pages)));
+    append_interval(i, self_, into);
   }
 }
 
@@ -163,12 +166,12 @@ bool history::learn(bytes notices, std::vector<page_id>& changed, vector_time& u
   while (in.left() != 0) {
     const auto node = in.take<node_id>();
     const auto number = in.take<interval_number>();
-    const auto stamp = in.take<std::uint32_t>(), pages = in.take<std::uint32_t>();
+    const auto stamp = in.take<std::uint32_t>(), count = in.take<std::uint32_t>(), pages = count & ~late_mark;
     const bytes list = in.take_bytes(std::size_t{pages} * sizeof(page_id));
     if (!in.ok() || node >= nodes_) return false;
     if (node == self_ || number <= seen_[node]) continue;
     upto[node] = std::max(upto[node], number);
-    interval i{number, stamp, std::vector<page_id>(pages)};
+    interval i{number, stamp, (count & late_mark) != 0, std::vector<page_id>(pages)};
     std::memcpy(i.pages.data(), list.data(), list.size());
     for (page_id p : i.pages) {
       if (p >= count_) return false;
@@ -186,7 +189,7 @@ void history::raise(vector_time& upto, bytes notices) {
     const auto node = in.take<node_id>();
     const auto number = in.take<interval_number>();
     in.take<std::uint32_t>();  // stamp
-    in.take_bytes(std::size_t{in.take<std::uint32_t>()} * sizeof(page_id));
+    in.take_bytes(std::size_t{in.take<std::uint32_t>() & ~late_mark} * sizeof(page_id));
     if (!in.ok() || node >= upto.size()) return;
     upto[node] = std::max(upto[node], number);
   }

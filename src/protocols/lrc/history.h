@@ -58,11 +58,15 @@ class history {
 
   // Ends an interval in which these pages were written, and those that were closed with changes since the last one. How many, or 0 if
   // there is nothing to tell.
-  std::size_t end_interval(std::vector<dsm::page_id> written);
+  // `late`: this node has told a barrier its news already, and is in it.
+  std::size_t end_interval(std::vector<dsm::page_id> written, bool late = false);
 
   // Appends the intervals of all nodes, or of one, beyond what is known.
   void notices_beyond(const vector_time& known, dsm::notices& into) const;
   void own_beyond(interval_number known, interval_number last, dsm::notices& into) const;
+
+  // Whether an interval beyond this one is known of a node that ended it late.
+  bool late_beyond(node_id node, interval_number known) const;
 
   // Takes notices: appends the pages that others have changed, which must be closed, and sets `upto` to what is seen once they are closed.
   // False: the notices make no sense.
@@ -134,8 +138,12 @@ class history {
   struct interval {
     interval_number number;
     std::uint32_t stamp;
+    bool late;
     std::vector<dsm::page_id> pages;
   };
+  static constexpr std::uint32_t late_mark = 1u << 31;  // in the number of pages
+
+  static void append_interval(const interval& i, node_id of, dsm::notices& into);
   struct writer {
     node_id node;
     interval_number applied, known;  // in this node's copy; written according to notices

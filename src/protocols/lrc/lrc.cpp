@@ -228,7 +228,7 @@ status lrc::release() {
     std::vector<page_id> written;
     pages_.take_written(written);
     std::scoped_lock guard(lock_);
-    count(counter::notices_out, history_.end_interval(std::move(written)));
+    count(counter::notices_out, history_.end_interval(std::move(written), in_barrier_));
   }
   return collect_if_large(2);
 }
@@ -249,11 +249,17 @@ void lrc::notices_for(bytes knowledge, dsm::notices& into) {
   history_.notices_beyond(theirs, into);
 }
 
-// What has been collected is known to all.
+// What has been collected is known to all. Every node tells its own intervals. What one ends when it is in the barrier already is told by
+// those who have heard of it, with all before that of the same node, so that nobody learns them out of order.
 void lrc::news(dsm::notices& into) {
   std::scoped_lock guard(lock_);
-  history_.notices_beyond(told_, into);
-  announced_ = history_.logged();
+  in_barrier_ = true;
+  vector_time others_tell = history_.logged();
+  for (node_id n = 0; n < port_.nodes(); ++n)
+    if (n == port_.self() || history_.late_beyond(n, told_[n])) others_tell[n] = told_[n];
+  history_.notices_beyond(others_tell, into);
+  announced_ = told_;
+  history::raise(announced_, into);
 }
 
 void lrc::all_told(bytes from_others) {
@@ -261,6 +267,7 @@ void lrc::all_told(bytes from_others) {
     std::scoped_lock guard(lock_);
     history::raise(announced_, from_others);
     told_ = announced_;
+    in_barrier_ = false;
   }
   collect_if_large(4).ignore();  // a broken job is noticed by whoever waits next
 }

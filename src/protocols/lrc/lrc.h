@@ -159,6 +159,7 @@ class lrc final : public dsm::protocol {
   history history_;
   vector_time told_ = vector_time(port_.nodes());  // what a barrier has told
   vector_time announced_ = told_;                  // what this node told at the barrier it is in
+  bool in_barrier_ = false;                        // it has told its news, and has not heard all
   std::uint64_t asked_epoch_ = ~std::uint64_t{0};  // in which a collection was asked for
   collecting collecting_;
   std::list<job> jobs_;
