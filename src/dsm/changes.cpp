@@ -63,6 +63,12 @@ void changes::clear() noexcept {
   bytes_ = block_ = used_ = 0;
 }
 
+std::size_t changes::ranges_changed() const noexcept {
+  std::size_t ranges = runs_.size();
+  for (const patch& p : patches_) ranges += p.ranges();
+  return ranges;
+}
+
 void changes::add_run(std::uint64_t offset, bytes data) {
   assert(form_ == form::runs);
   std::byte* copy = storage(data.size());

@@ -35,6 +35,7 @@ class changes {
   std::size_t size() const noexcept { return runs_.size() + patches_.size(); }
   bool empty() const noexcept { return size() == 0; }
   std::size_t bytes_changed() const noexcept { return bytes_; }
+  std::size_t ranges_changed() const noexcept;
   void clear() noexcept;
 
   // The bytes that were changed, of what was appended from the `from`th on: offset, and how many.

@@ -207,7 +207,7 @@ status home_based::send_changes(std::vector<written_page>& changed) {
     const changes& c = outgoing_[home];
     if (c.empty()) continue;
     count(counter::changed_bytes, c.bytes_changed());
-    count(counter::changed_runs, c.size());
+    count(counter::changed_runs, c.ranges_changed());
     if (auto* a = port_.activity()) a->changed(home, c.bytes_changed());
   }
   auto delivered = deliver(outgoing_, changed);

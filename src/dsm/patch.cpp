@@ -96,6 +96,18 @@ bool patch::read(base::reader& from, page_id pages, patch& into) noexcept {
   return from.ok() && changed_lines != 0 && into.page_ < pages;
 }
 
+std::size_t patch::ranges() const noexcept {
+  std::size_t count = 0, end = 0;
+  bool to_the_end = false;  // of the line before, which was changed up to `end`
+  for_lines([&](std::size_t offset, std::uint64_t mask, const std::byte*) {
+    const std::uint64_t before = to_the_end && end == offset ? 1 : 0;
+    count += static_cast<std::size_t>(std::popcount(mask & ~(mask << 1 | before)));
+    to_the_end = (mask >> 63) != 0;
+    end = offset + line_bytes;
+  });
+  return count;
+}
+
 void patch::apply(std::byte* page, std::byte* twin) const noexcept {
   for_lines([&](std::size_t offset, std::uint64_t mask, const std::byte* words) {
     for (std::size_t at = offset; mask != 0; mask >>= 8, at += word_bytes) {

@@ -33,7 +33,10 @@ class patch {
   // Into a page, and its twin if there is one. Other bytes are not touched: others may be writing to them.
   void apply(std::byte* page, std::byte* twin) const noexcept;
 
-  // The changed bytes, in ascending order: offset in the page, and how many.
+  // How many ranges of bytes were changed.
+  std::size_t ranges() const noexcept;
+
+  // They, line by line in ascending order: offset in the page, and how many bytes.
   template <typename F>
   void for_ranges(F&& each) const {
     for_lines([&](std::size_t offset, std::uint64_t mask, const std::byte*) {

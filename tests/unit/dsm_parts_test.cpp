@@ -84,6 +84,10 @@ TEST(patch, holds_what_was_changed_and_touches_nothing_else) {
     EXPECT_EQ(c.add(8, sender.data(), twin.data()), sender != before);
     EXPECT_EQ(twin, sender) << "the twin is brought up to date";
     EXPECT_EQ(c.bytes_changed(), written);
+    changes as_runs;
+    page again = before;
+    as_runs.add(8, sender.data(), again.data());
+    EXPECT_EQ(c.ranges_changed(), as_runs.ranges_changed());
     c.for_ranges(0, [&](std::uint64_t offset, std::size_t size) {
       for (auto i = offset - 8 * page_bytes; size-- > 0; ++i, --written) ASSERT_NE(before[i], sender[i]);
     });

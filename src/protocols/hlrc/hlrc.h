@@ -116,7 +116,8 @@ class hlrc final : public dsm::home_based {
     os::mapping holders, records, uses;
   };
   hlrc(const parts& of, const hlrc_settings& settings, tables t)
-      : home_based(of, settings.by_put ? dsm::changes::form::runs : dsm::changes::form::patches), settings_(settings), seen_(port_.nodes()), log_(port_.nodes()), copied_(std::move(t.copied)),
+      : home_based(of, settings.by_put ? dsm::changes::form::runs : dsm::changes::form::patches), settings_(settings),
+        seen_(port_.nodes()), log_(port_.nodes()), copied_(std::move(t.copied)),
         holders_(std::move(t.holders)), records_(std::move(t.records)), uses_(std::move(t.uses)) {}
 
   status fetch(node_id home_of_all, dsm::extent e) override;
