@@ -19,7 +19,9 @@ status home_based::fault(page_id p, bool write) {
     if (!home) return home.failure();
     if (auto opened = *home == port_.self() ? open_home(*e, p) : open_copy(p, *home); !opened) return opened;
   }
-  if (write && e->now != view::free) pages_.first_write(p);
+  if (!write || e->now == view::free) return {};
+  if (auto told = will_write(e->home_plus_1 - 1, p); !told) return told;
+  pages_.first_write(p);
   return {};
 }
 
@@ -176,6 +178,7 @@ void home_based::stop_watching(std::vector<page_id>& list) {
   for_runs(
       list, [](const page_table::entry& e) { return e.now == view::watched || e.now == view::mirrored; },
       [&](extent run) {
+        set_free(run);
         pages_.open_free(run);
         for (page_id p = run.first; p < run.last; ++p) table_.show(p, view::free);
       });
