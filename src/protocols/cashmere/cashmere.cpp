@@ -140,10 +140,19 @@ status cashmere::note_joined(node_id home, page_id p) {
   if (auto got = read_entry(home, p, e); !got) return got;
   std::scoped_lock lock(doubts_lock_);
   if (weak(e)) weak_.insert(p);
-  if (state_of(e) == 0) return {};
+  if (state_of(e) != 0) remember(p, e);
+  return {};
+}
+
+// Who has a page turned tells all others. Its own copy is as good as it was, and is asked for from now on.
+void cashmere::keep_asking(page_id p, const entry& e) {
+  std::scoped_lock lock(doubts_lock_);
+  if (!unsafe_.contains(p)) remember(p, e);
+}
+
+void cashmere::remember(page_id p, const entry& e) noexcept {
   unsafe_.insert(p);
   reinterpret_cast<word*>(states_.base())[p] = state_of(e);
-  return {};
 }
 
 // Cashmere 2.2, write fault: the page turns weak, and its sharers are told before it is written. A bit that is set already means that this
@@ -157,6 +166,7 @@ status cashmere::will_write(node_id home, page_id p) {
   const auto turned = read_to_tell(home, p, e);
   if (!turned) return turned.failure();
   if ((state_of(e) & unsafe) != 0) return {};
+  if (*turned && home != port_.self()) keep_asking(p, e);
   status told;
   const auto tell = [&](node_id sharer) {
     if (told) told = port_.enqueue(sharer, cards_[sharer].notices, word{p});
@@ -211,7 +221,11 @@ status cashmere::find_sharers(const std::vector<written_page>& written) {
   for (const auto& [p, home] : written) {
     const auto turned = read_to_tell(home, p, e);
     if (!turned) return turned.failure();
-    if (*turned) turned_.push_back({p, home});
+    if (*turned) {
+      turned_.push_back({p, home});
+      dsm::page_table::hold held(table_, p);
+      if (held->now == dsm::view::cached) keep_asking(p, e);
+    }
     if (state_of(e) != 0)
       if (auto counted = count_release(home, p); !counted) return counted;
     if (!written_here(e) && (state_of(e) & unsafe) == 0)

@@ -63,6 +63,8 @@ class cashmere final : public dsm::home_based {
   status now_unsafe(node_id home, dsm::page_id p);
   status count_release(node_id home, dsm::page_id p);
   status note_joined(node_id home, dsm::page_id p);
+  void keep_asking(dsm::page_id p, const entry& e);
+  void remember(dsm::page_id p, const entry& e) noexcept;  // with doubts_lock_
   status doubt(std::vector<dsm::page_id>& into);
 
   status take(const queue& from, std::vector<dsm::page_id>& into);
