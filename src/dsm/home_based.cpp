@@ -8,6 +8,8 @@ namespace weft::dsm {
 
 status home_based::fault(page_id p, bool write) {
   count(write ? counter::write_faults : counter::read_faults);
+  const homes::fault_under_way under_way(homes_);
+  if (auto began = under_way.began(); !began) return began;
   page_table::hold e(table_, p);
   if (e->now != view::closed) {
     pages_.reopen(p);
@@ -265,8 +267,8 @@ status home_based::drop_run(extent run) {
 // --- the end of initialisation ---------------------------------------------------------------------------------------------------
 
 status home_based::end_initialisation() {
+  if (auto waited = homes_.about_to_move(); !waited) return waited;
   std::scoped_lock lock(gate_);
-  homes_.by_first_touch();
   std::vector<page_id> copies;
   for (page_id p = table_.next_open(0); p < pages_.count(); p = table_.next_open(p + 1)) {
     page_table::hold e(table_, p);
