@@ -8,6 +8,8 @@ namespace weft::dsm {
 
 status home_based::fault(page_id p, bool write) {
   count(write ? counter::write_faults : counter::read_faults);
+  const homes::fault_under_way under_way(homes_);
+  if (auto began = under_way.began(); !began) return began;
   page_table::hold e(table_, p);
   if (e->now != view::closed) {
     pages_.reopen(p);
@@ -19,7 +21,9 @@ status home_based::fault(page_id p, bool write) {
     if (!home) return home.failure();
     if (auto opened = *home == port_.self() ? open_home(*e, p) : open_copy(p, *home); !opened) return opened;
   }
-  if (write && e->now != view::free) pages_.first_write(p);
+  if (!write || e->now == view::free) return {};
+  if (auto told = will_write(e->home_plus_1 - 1, p); !told) return told;
+  pages_.first_write(p);
   return {};
 }
 
@@ -176,6 +180,7 @@ void home_based::stop_watching(std::vector<page_id>& list) {
   for_runs(
       list, [](const page_table::entry& e) { return e.now == view::watched || e.now == view::mirrored; },
       [&](extent run) {
+        set_free(run);
         pages_.open_free(run);
         for (page_id p = run.first; p < run.last; ++p) table_.show(p, view::free);
       });
@@ -262,8 +267,8 @@ status home_based::drop_run(extent run) {
 // --- the end of initialisation ---------------------------------------------------------------------------------------------------
 
 status home_based::end_initialisation() {
+  if (auto waited = homes_.about_to_move(); !waited) return waited;
   std::scoped_lock lock(gate_);
-  homes_.by_first_touch();
   std::vector<page_id> copies;
   for (page_id p = table_.next_open(0); p < pages_.count(); p = table_.next_open(p + 1)) {
     page_table::hold e(table_, p);

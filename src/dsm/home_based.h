@@ -54,6 +54,12 @@ class home_based : public protocol {
   // This node has no copy of the page any more.
   virtual status leave(node_id home, page_id p) = 0;
 
+  // The program is about to write to a page that is noted, and this came as a fault; the caller holds the page's entry.
+  virtual status will_write(node_id home, page_id p) { return (void)home, (void)p, status(); }
+
+  // Nobody has copies of pages whose home is here any more, and they are not noted from now on.
+  virtual void set_free(extent e) { (void)e; }
+
   // Whether the frame of a page that is closed is a good copy still, so that it need not be fetched. The caller opens it then.
   virtual bool still_good(page_id p) { return (void)p, false; }
 

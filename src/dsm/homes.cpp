@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "dsm/waiting.h"
+
 namespace weft::dsm {
 
 result<std::unique_ptr<homes>> homes::create(port& p, pages& memory, const exchange& with_all, bool one_memory) {
@@ -48,7 +50,7 @@ result<node_id> homes::find(page_table::entry& e, page_id p) {
       }
       case state::initial:
         e.home_plus_1 = manager(p) + 1;
-        if (!claiming_.load(std::memory_order_relaxed)) return manager(p);
+        if (now_.load() != phase::by_first_touch) return manager(p);
         if (auto claimed = claim(e, p); !claimed || e.settled) return claimed;
     }
   }
@@ -66,6 +68,32 @@ result<node_id> homes::claim(page_table::entry& e, page_id p) {
   if (!done) return done.failure();
   settle(e, self);
   return self;
+}
+
+status homes::about_to_move() {
+  now_.store(phase::about_to_move);
+  // Each such fault waits for the network at most.
+  return wait_for(
+      port_, [&] { return faults_.load() == 0; }, "waiting for page faults");
+}
+
+// The wait ends when all nodes have closed their pages, which those in the barrier do.
+status homes::fault_under_way::begin() {
+  while (homes_.now_.load() != phase::by_first_touch) {
+    homes_.faults_.fetch_add(1);
+    counted_ = true;
+    if (homes_.now_.load() == phase::initialising) return {};
+    end();
+    if (broken(homes_.port_)) return {errc::node_failed, job_broken};
+    homes_.port_.wait([] { return false; }, std::chrono::microseconds(2)).ignore();
+  }
+  return {};
+}
+
+void homes::fault_under_way::end() {
+  counted_ = false;
+  homes_.faults_.fetch_sub(1);
+  if (homes_.now_.load() != phase::initialising) homes_.port_.nudge(homes_.port_.self()).ignore();
 }
 
 bool homes::neighbours::settled(page_table::entry& e, page_id p) {

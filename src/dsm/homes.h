@@ -65,8 +65,37 @@ class homes {
   // This node is home to a settled page from now on. Who asks the old home is told there.
   status moved_here(page_table::entry& e, page_id p);
 
-  // From now on an initial page goes to the first node that asks. All nodes, at a barrier.
-  void by_first_touch() noexcept { claiming_.store(true, std::memory_order_relaxed); }  // read after the barrier
+  // --- the end of the initialisation, in two steps with a barrier between them -----------------------------------------------------
+
+  // Faults of this node wait from now on. Returns when none that began before is under way, so that the caller can close every page whose
+  // home may move, and none is opened again.
+  status about_to_move();
+
+  // All nodes have closed them: from now on an initial page goes to the first node that asks.
+  void by_first_touch() noexcept { now_.store(phase::by_first_touch); }
+
+  // A fault, from before it looks for its page's home until the page is open. With no entry held: it may wait.
+  class fault_under_way {
+   public:
+    explicit fault_under_way(homes& of) : homes_(of) {
+      if (of.now_.load() != phase::by_first_touch) [[unlikely]]
+        began_ = begin();
+    }
+    ~fault_under_way() {
+      if (counted_) [[unlikely]]
+        end();
+    }
+    fault_under_way(const fault_under_way&) = delete;
+    fault_under_way& operator=(const fault_under_way&) = delete;
+    status began() const { return began_.clone(); }  // fails when the job is broken
+
+   private:
+    status begin();
+    void end();
+    homes& homes_;
+    status began_;
+    bool counted_ = false;
+  };
 
   const window& frames(node_id node) const noexcept { return frames_[node]; }
 
@@ -89,7 +118,10 @@ class homes {
   const bool one_memory_;
   lazy_memory own_words_;
   std::vector<window> frames_, words_;
-  std::atomic<bool> claiming_{false};
+  // Sequentially consistent, both: a fault counts itself and then looks at the phase, who moves changes the phase and then looks at the count.
+  enum class phase : std::uint8_t { initialising, about_to_move, by_first_touch };
+  std::atomic<phase> now_{phase::initialising};
+  std::atomic<std::uint32_t> faults_{0};  // under way that may open a page whose home may move
 };
 
 }  // namespace weft::dsm

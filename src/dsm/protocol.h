@@ -53,8 +53,8 @@ class protocol {
   // Whether notices are ever more than nothing.
   virtual bool carries_notices() const noexcept = 0;
 
-  // All nodes, at a barrier: the program's initialisation has ended; pages get their homes by first touch from now on. Returns when
-  // this node has no page open whose home may move.
+  // All nodes, at a barrier: the program's initialisation has ended, and pages will get their homes by first touch. Returns when this node
+  // has no page open whose home may move, and opens none until its homes do move, when all nodes have returned.
   virtual status end_initialisation() = 0;
 
   virtual protocol_statistics statistics() const = 0;

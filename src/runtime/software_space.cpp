@@ -289,6 +289,9 @@ void software_space::after_barrier() {
   if (initialised_.exchange(true)) return;
   const base::during ending(activity_, base::phase::protocol);
   protocol_->end_initialisation().or_throw();
+  if (!homes_) return;
+  barriers_->arrive_and_wait().or_throw();  // no node has a page open that may move
+  homes_->by_first_touch();
 }
 
 void software_space::initialised() {

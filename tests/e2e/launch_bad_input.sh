@@ -42,7 +42,8 @@ a_variant_that_does_not_exist() {
   refused 2 "cashmere has no variant 'wool'; use " run -n 2 --protocol cashmere:wool hostname
   refused 2 "cashmere has no variant ''; use " run -n 2 --protocol cashmere: hostname
   refused 2 "the protocol hlrc has no variants; leave ':copied' out" run -n 2 --protocol hlrc:copied hostname
-  refused 2 "cashmere uses pages in-place or copied, not both; leave one out" run -n 2 --protocol cashmere:in-place+copied hostname
+  refused 2 "cashmere uses pages in-place or copied, and only with copies immediate or unsafe; leave one out" run -n 2 --protocol cashmere:in-place+immediate hostname
+  refused 2 "cashmere has no variant 'unsafe=0'; use " run -n 2 --protocol cashmere:unsafe=0 hostname
 }
 pages_in_place_where_no_memory_is_mapped() {
   refused 2 "pages can be used in place on the fabric shm alone" run -n 2 --fabric udp --protocol cashmere:in-place hostname

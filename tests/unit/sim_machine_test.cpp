@@ -49,7 +49,7 @@ cycles add_in_turns(const machine_options& o, breakdown* spent = nullptr) {
 }
 
 TEST(machine, the_same_program_takes_the_same_time_every_time) {
-  for (const char* protocol : {"hlrc", "cashmere", "lrc"}) {
+  for (const char* protocol : {"hlrc", "cashmere", "cashmere:immediate", "cashmere:unsafe=1", "lrc"}) {
     const cycles once = add_in_turns(options(protocol, 4));
     EXPECT_GT(once, count);
     EXPECT_EQ(add_in_turns(options(protocol, 4)), once) << protocol;
@@ -130,7 +130,7 @@ TEST(machine, pages_placed_in_blocks_are_where_their_blocks_writers_are) {
 }
 
 TEST(machine, mutexes_exclude) {
-  for (const char* protocol : {"hlrc", "cashmere", "lrc"}) {
+  for (const char* protocol : {"hlrc", "cashmere", "cashmere:immediate", "cashmere:unsafe=1", "lrc"}) {
     machine m(options(protocol, 5));
     sync_object lock;
     lock.number.store(space::elsewhere | 1);

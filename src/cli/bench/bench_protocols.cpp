@@ -30,7 +30,7 @@ std::vector<wanted_run> wanted_runs(const selection& wanted) {
   for (const auto& s : all_surroundings)
     for (const auto& a : compared_apps())
       for (const auto& p : compared_protocols())
-        if (wanted.wants(owner_of(p, s), a.label)) all.push_back({a, p, s});
+        if (compared_on(p, s) && wanted.wants(owner_of(p, s), a.label)) all.push_back({a, p, s});
   return all;
 }
 

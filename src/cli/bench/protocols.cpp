@@ -12,6 +12,7 @@ using samples = std::span<const double>;
 using words = std::vector<std::string>;
 
 const char* const automatic = "auto";
+const char* const copying = "cashmere:copied";
 
 // A program in surroundings: what a time is of.
 struct situation {
@@ -33,7 +34,8 @@ std::optional<double> time_of(const measurements& m, const std::string& protocol
 std::vector<measurements::place> all_times() {
   std::vector<measurements::place> needs;
   for (const auto& s : all_situations())
-    for (const auto& p : compared_protocols()) needs.push_back({owner_of(p, s.where), s.app.label, 0});
+    for (const auto& p : compared_protocols())
+      if (compared_on(p, s.where)) needs.push_back({owner_of(p, s.where), s.app.label, 0});
   return needs;
 }
 
@@ -111,10 +113,15 @@ const std::vector<std::string>& compared_protocols() {
     std::vector<std::string> names;
     for (const auto& p : runtime::known_protocols())
       if (p.make && std::string(p.name) != automatic) names.push_back(p.name);
+    for (const char* variant : {copying, "cashmere:immediate", "cashmere:unsafe"}) names.push_back(variant);
     names.push_back(automatic);
     return names;
   }();
   return list;
+}
+
+bool compared_on(const std::string& protocol, const surroundings& s) {
+  return protocol != copying || s.fabric == "shm";
 }
 
 std::string owner_of(const std::string& protocol, const surroundings& s) {

@@ -22,8 +22,11 @@ struct surroundings {
 };
 inline const surroundings all_surroundings[] = {{"shm", 2}, {"shm", 4}, {"udp", 2}, {"udp", 4}};
 
-// Those that keep memory coherent in software; the last one is `auto`.
+// Those that keep memory coherent in software, and variants of cashmere; the last one is `auto`.
 const std::vector<std::string>& compared_protocols();
+
+// Not where a variant is what the plain name means: cashmere copies where no memory is mapped.
+bool compared_on(const std::string& protocol, const surroundings& s);
 
 // The owner of measurements: "hlrc.udp.2". Names are a program's label, and with ".messages" and ".bytes" behind it what it sent.
 std::string owner_of(const std::string& protocol, const surroundings& s);

@@ -14,9 +14,17 @@ using dsm::page_id;
 result<std::unique_ptr<cashmere>> cashmere::create(port& p, dsm::pages& memory, dsm::page_table& table, dsm::homes& homes,
                                                    const cashmere_settings& how, const dsm::exchange& with_all) {
   std::unique_ptr<cashmere> c(new cashmere({p, memory, table, homes}, how));
-  auto directory = dsm::lazy_memory::create(memory.count() * c->bit_words_ * sizeof(word));
+  auto directory = dsm::lazy_memory::create(memory.count() * c->entry_words_ * sizeof(word));
   if (!directory) return directory.failure();
   c->directory_ = std::move(*directory);
+  for (dsm::page_set* s : {&c->weak_, &c->unsafe_}) {
+    auto made = dsm::page_set::create(memory.count());
+    if (!made) return made.failure();
+    *s = std::move(*made);
+  }
+  auto states = os::reserve(memory.count() * sizeof(word));
+  if (!states) return states.failure();
+  c->states_ = std::move(*states);
   card mine;
   auto exposed = c->directory_.expose(p);
   if (!exposed) return exposed.failure();
@@ -39,8 +47,9 @@ status cashmere::fetch(node_id home, extent e) {
   for (page_id p = e.first; p < e.last; ++p) {
     const auto before = port_.fetch_or(home, cards_[home].directory, own_offset(p), own_bit());
     if (!before) return before.failure();
-    if (*before != 0) continue;
-    if (auto told = port_.enqueue(home, cards_[home].first_copies, word{p}); !told) return told;
+    if (*before == 0)
+      if (auto told = port_.enqueue(home, cards_[home].first_copies, word{p}); !told) return told;
+    if (auto noted = note_joined(home, p); !noted) return noted;
   }
   const auto offset = std::uint64_t{e.first} * page_bytes;
   const auto into = pages_.frames().span().subspan(offset, std::size_t{e.count()} * page_bytes);
@@ -56,7 +65,121 @@ bool cashmere::shared_by_others(page_id p) {
 }
 
 status cashmere::leave(node_id home, page_id p) {
-  return port_.fetch_and(home, cards_[home].directory, own_offset(p), ~own_bit()).failure();
+  {
+    std::scoped_lock lock(doubts_lock_);
+    weak_.erase(p);
+    unsafe_.erase(p);
+  }
+  if (auto left = port_.fetch_and(home, cards_[home].directory, own_offset(p), ~own_bit()); !left || !how_.immediate) return left.failure();
+  return port_.fetch_and(home, cards_[home].directory, own_writer_offset(p), ~own_bit()).failure();
+}
+
+// --- directory entries -----------------------------------------------------------------------------------------------------------
+
+status cashmere::read_entry(node_id home, page_id p, entry& into) {
+  into.resize(entry_words_);
+  return port_.get(home, cards_[home].directory, directory_offset(p), std::as_writable_bytes(std::span(into)));
+}
+
+bool cashmere::written_here(const entry& e) const noexcept {
+  return how_.immediate && (e[bit_words_ + port_.self() / 64] & own_bit()) != 0;
+}
+
+// Cashmere 2.2: two or more use the page, and one of them writes it. The other is this node.
+bool cashmere::weak(const entry& e) const noexcept {
+  word others = 0;
+  for (std::size_t i = 0; how_.immediate && i < bit_words_; ++i)
+    others |= e[bit_words_ + i] & (i == port_.self() / 64 ? ~own_bit() : ~word{0});
+  return others != 0;
+}
+
+template <typename Do>
+std::uint32_t cashmere::for_others(const entry& e, Do&& each) const {
+  std::uint32_t count = 0;
+  for (std::size_t i = 0; i < bit_words_; ++i)
+    for (word left = e[i]; left != 0; left &= left - 1) {
+      const auto sharer = static_cast<node_id>(i * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+      if (sharer == port_.self()) continue;
+      each(sharer);
+      ++count;
+    }
+  return count;
+}
+
+// Cashmere 2.2: a page for which many notices must be sent turns unsafe. Who joins from now on sees that, and who has joined before is
+// among the sharers that are read then. True: it has turned by this call, and is unsafe when these have been told.
+result<bool> cashmere::read_to_tell(node_id home, page_id p, entry& into) {
+  if (auto got = read_entry(home, p, into); !got) return got;
+  if (!has_state() || state_of(into) != 0 || for_others(into, [](node_id) {}) < how_.unsafe_from) return false;
+  const auto before = port_.fetch_or(home, cards_[home].directory, state_offset(p), turning);
+  if (!before) return before.failure();
+  if (auto got = read_entry(home, p, into); !got) return got;
+  return (*before & turning) == 0;
+}
+
+status cashmere::now_unsafe(node_id home, page_id p) {
+  return port_.fetch_or(home, cards_[home].directory, state_offset(p), unsafe).failure();
+}
+
+// A copy of this node's own stays good if nobody else has released the page since it was joined.
+status cashmere::count_release(node_id home, page_id p) {
+  const auto before = port_.fetch_add(home, cards_[home].directory, state_offset(p), one_release);
+  if (!before) return before.failure();
+  std::scoped_lock lock(doubts_lock_);
+  word& known = reinterpret_cast<word*>(states_.base())[p];
+  if (known / one_release == *before / one_release) known += one_release;
+  return {};
+}
+
+// --- the variants' faults ----------------------------------------------------------------------------------------------------------
+
+// After the bit is set and before the page is read: who writes or releases later finds this node among the sharers, or is found here.
+status cashmere::note_joined(node_id home, page_id p) {
+  if (!how_.immediate && !has_state()) return {};
+  entry e;
+  if (auto got = read_entry(home, p, e); !got) return got;
+  std::scoped_lock lock(doubts_lock_);
+  if (weak(e)) weak_.insert(p);
+  if (state_of(e) != 0) remember(p, e);
+  return {};
+}
+
+// Who has a page turned tells all others. Its own copy is as good as it was, and is asked for from now on.
+void cashmere::keep_asking(page_id p, const entry& e) {
+  std::scoped_lock lock(doubts_lock_);
+  if (!unsafe_.contains(p)) remember(p, e);
+}
+
+void cashmere::remember(page_id p, const entry& e) noexcept {
+  unsafe_.insert(p);
+  reinterpret_cast<word*>(states_.base())[p] = state_of(e);
+}
+
+// Cashmere 2.2, write fault: the page turns weak, and its sharers are told before it is written. A bit that is set already means that this
+// has been done since the page was joined: who has joined since knows that it is weak.
+status cashmere::will_write(node_id home, page_id p) {
+  if (!how_.immediate) return {};
+  const auto before = port_.fetch_or(home, cards_[home].directory, own_writer_offset(p), own_bit());
+  if (!before) return before.failure();
+  if ((*before & own_bit()) != 0) return {};
+  entry e;
+  const auto turned = read_to_tell(home, p, e);
+  if (!turned) return turned.failure();
+  if ((state_of(e) & unsafe) != 0) return {};
+  if (*turned && home != port_.self()) keep_asking(p, e);
+  status told;
+  const auto tell = [&](node_id sharer) {
+    if (told) told = port_.enqueue(sharer, cards_[sharer].notices, word{p});
+    if (told) told = port_.fence(sharer);
+  };
+  count(counter::notices_out, for_others(e, tell));
+  return told && *turned ? now_unsafe(home, p) : told.clone();
+}
+
+// A page that is free is not known to be written. Its first copier tells, as ever.
+void cashmere::set_free(extent e) {
+  for (page_id p = e.first; how_.immediate && p < e.last; ++p)
+    port_.fetch_and(port_.self(), cards_[port_.self()].directory, own_writer_offset(p), ~own_bit()).failure().ignore();
 }
 
 // --- release ---------------------------------------------------------------------------------------------------------------------
@@ -92,19 +215,23 @@ status cashmere::take(const queue& from, std::vector<page_id>& into) {
 }
 
 status cashmere::find_sharers(const std::vector<written_page>& written) {
-  std::vector<word> bits(bit_words_);
+  entry e;
   std::vector<page_id> alone;
+  turned_.clear();
   for (const auto& [p, home] : written) {
-    const auto into = std::as_writable_bytes(std::span(bits));
-    if (auto got = port_.get(home, cards_[home].directory, directory_offset(p), into); !got) return got;
-    bool any = false;
-    for (std::size_t i = 0; i < bit_words_; ++i)
-      for (word left = bits[i]; left != 0; left &= left - 1) {
-        const auto sharer = static_cast<node_id>(i * 64 + static_cast<std::size_t>(std::countr_zero(left)));
-        any = true;
-        if (sharer != port_.self()) tell_[sharer].push_back(p);
-      }
-    if (!any && home == port_.self()) alone.push_back(p);
+    const auto turned = read_to_tell(home, p, e);
+    if (!turned) return turned.failure();
+    if (*turned) {
+      turned_.push_back({p, home});
+      dsm::page_table::hold held(table_, p);
+      if (held->now == dsm::view::cached) keep_asking(p, e);
+    }
+    if (state_of(e) != 0)
+      if (auto counted = count_release(home, p); !counted) return counted;
+    if (!written_here(e) && (state_of(e) & unsafe) == 0)
+      for_others(e, [&, page = p](node_id sharer) { tell_[sharer].push_back(page); });
+    if (home == port_.self() && std::all_of(e.begin(), e.begin() + static_cast<std::ptrdiff_t>(bit_words_), [](word w) { return w == 0; }))
+      alone.push_back(p);
   }
   stop_watching(alone);
   return {};
@@ -121,6 +248,8 @@ status cashmere::tell_sharers() {
     tell_[n].clear();
     if (auto fenced = port_.fence(n); !fenced) return fenced;
   }
+  for (const auto& [p, home] : turned_)
+    if (auto done = now_unsafe(home, p); !done) return done;
   return {};
 }
 
@@ -132,11 +261,32 @@ status cashmere::acquire(bytes) {
   const auto timed = working(counter::acquires);
   std::vector<page_id> changed;
   if (auto taken = take(cards_[port_.self()].notices, changed); !taken) return taken;
-  if (changed.empty()) return {};
   count(counter::notices_in, changed.size());
+  if (auto doubted = doubt(changed); !doubted) return doubted;
+  if (changed.empty()) return {};
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   return drop(changed);
+}
+
+// Cashmere 2.2: weak pages go at every acquire; of unsafe ones the directory is asked.
+status cashmere::doubt(std::vector<page_id>& into) {
+  std::vector<page_id> ask;
+  {
+    std::scoped_lock lock(doubts_lock_);
+    for (page_id p = weak_.next(0); p < pages_.count(); p = weak_.next(p + 1)) into.push_back(p);
+    for (page_id p = unsafe_.next(0); p < pages_.count(); p = unsafe_.next(p + 1)) ask.push_back(p);
+  }
+  for (const page_id p : ask) {
+    dsm::page_table::hold e(table_, p);
+    if (e->now != dsm::view::cached) continue;
+    const node_id home = e->home_plus_1 - 1;
+    word now = 0;
+    if (auto got = port_.get(home, cards_[home].directory, state_offset(p), std::as_writable_bytes(std::span(&now, 1))); !got) return got;
+    std::scoped_lock lock(doubts_lock_);
+    if (now / one_release != reinterpret_cast<word*>(states_.base())[p] / one_release) into.push_back(p);
+  }
+  return {};
 }
 
 }  // namespace weft::protocols

@@ -56,7 +56,6 @@ status in_place::acquire(bytes) {
 
 // Closed, so that the next use finds a page its home. Threads that use it meanwhile lose nothing: there is one frame.
 status in_place::end_initialisation() {
-  homes_.by_first_touch();
   for (page_id p = table_.next_open(0); p < pages_.count(); p = table_.next_open(p + 1)) {
     page_table::hold e(table_, p);
     if (e->settled || e->now == view::closed) continue;

@@ -34,6 +34,9 @@ inline constexpr protocol_under_test protocols[] = {
     {"hlrc-update", false},
     {"cashmere:copied", true},
     {"cashmere:in-place", true, true},
+    {"cashmere:immediate", true},
+    {"cashmere:unsafe=1", true},
+    {"cashmere:immediate+unsafe=2", true},
     {"lrc", false},
 };
 inline const protocol_under_test& find_protocol(const std::string& name) {

@@ -43,8 +43,6 @@ class runner {
   void main_thread(node& n) {
     for (std::size_t a = 0; a < p_.arrays.size(); ++a)
       bases_[a] = static_cast<std::byte*>(n.space().allocate_together(p_.arrays[a].bytes, weft::dsm::page_bytes, p_.arrays[a].where));
-    // Pages may move at the end of the initialisation, which loose threads would not be told of.
-    if (std::find(p_.loose.begin(), p_.loose.end(), true) != p_.loose.end()) n.space().barrier();
     std::uint32_t first = unset, number = 0;
     for (std::uint32_t t = 0; t < p_.threads.size(); ++t) {
       if (p_.threads[t] != n.id()) continue;

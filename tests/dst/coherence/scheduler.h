@@ -121,6 +121,7 @@ class scheduler {
   void step(actor a);
   void stuck(const char* how);
   void leave();
+  void sleep(nanoseconds deadline, const char* what);  // until there is news for the running thread's node
 
   const options options_;
   chooser& chooser_;
