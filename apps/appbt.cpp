@@ -12,6 +12,9 @@
 // write the result into an array whose planes are these rows. So pages are written at home only. A line's system is solved by one
 // worker, always in the same way, so the result does not depend on the workers.
 //
+// `--pipeline` is the way of message-passing versions: everybody keeps to the own planes, and the sweep in z goes through the workers, row
+// by row. A worker eliminates its part of a row's lines when the one before has done so, and puts in the solution when the one after has.
+//
 //   weft run -n 4 build/bin/appbt --size 32 --verify
 #include <weft/weft.h>
 
@@ -33,7 +36,14 @@ constexpr double time_step = 0.01;
 
 struct problem {
   std::size_t size = 32, steps = 10;
+  bool pipeline = false;
 };
+
+// How far a worker is in the pipeline: rows of all steps so far, each way.
+struct alignas(64) progress_of_worker {
+  weft::flag eliminated, solved;
+};
+using progress_of_all = std::vector<progress_of_worker, weft::allocator<progress_of_worker>>;
 
 // --- one line of points ---
 
@@ -47,14 +57,24 @@ class line {
   // The factor of direction d, with the states of the line's points.
   template <typename StateAt>
   void solve(std::size_t d, StateAt&& state_at) {
-    for (std::size_t i = 0; i < n_; ++i) {
+    x[0] = x[n_ - 1] = {};
+    upper(0) = {};
+    eliminate(d, 1, n_ - 1, state_at);
+    substitute(1, n_ - 1);
+  }
+
+  // What stands to the right of a point's diagonal after the elimination.
+  matrix& upper(std::size_t i) noexcept { return upper_[i]; }
+
+  // The same in parts, for points [first, last): x and upper() of the point before are there already, and then x of the one after.
+  template <typename StateAt>
+  void eliminate(std::size_t d, std::size_t first, std::size_t last, StateAt&& state_at) {
+    for (std::size_t i = first - 1; i <= last; ++i) {
       const state u = state_at(i);
       flux_[i] = flux_derivatives(u, d);
       diffusing_[i] = diffusing_derivatives(u, d);
     }
-    upper_[0] = {};
-    x[0] = x[n_ - 1] = {};
-    for (std::size_t i = 1; i + 1 < n_; ++i) {
+    for (std::size_t i = first; i < last; ++i) {
       matrix diagonal = block(i, 0, 2);
       const matrix lower = block(i - 1, -1, -1);
       for (std::size_t r = 0; r < components; ++r) {
@@ -67,7 +87,10 @@ class line {
       upper_[i] = block(i + 1, 1, -1);
       divide(diagonal, upper_[i], x[i]);
     }
-    for (std::size_t i = n_ - 2; i > 0; --i)
+  }
+
+  void substitute(std::size_t first, std::size_t last) {
+    for (std::size_t i = last; i-- > first;)
       for (std::size_t r = 0; r < components; ++r)
         for (std::size_t c = 0; c < components; ++c) x[i][r] -= upper_[i][r][c] * x[i + 1][c];
   }
@@ -154,15 +177,20 @@ struct grid {
       : n(p.size),
         flow(n, n * n * components, workers),
         change(n, n * n * components, workers),
-        change_by_row(n, n * n * components, workers) {}
+        change_by_row(p.pipeline ? 1 : n, n * n * components, workers),
+        uppers(p.pipeline ? workers : 1, n * n * components * components, workers) {}
 
   state& flow_at(const place& p) const noexcept { return at(flow, p.i[2], p.i[1], p.i[0]); }
   state& change_at(const place& p) const noexcept { return at(change, p.i[2], p.i[1], p.i[0]); }
   state& change_by_row_at(const place& p) const noexcept { return at(change_by_row, p.i[1], p.i[2], p.i[0]); }
+  matrix& upper_at(std::size_t worker, std::size_t row, std::size_t column) const noexcept {
+    return reinterpret_cast<matrix*>(uppers.row(worker))[row * n + column];
+  }
 
   std::size_t n;
   app::bands<double, Where> flow, change;   // by z, then y, then x
   app::bands<double, Where> change_by_row;  // by y, then z, then x
+  app::bands<double, Where> uppers;         // by worker, then y, then x: what the next one's elimination begins with
 
  private:
   state& at(const app::bands<double, Where>& a, std::size_t plane, std::size_t row, std::size_t column) const noexcept {
@@ -176,8 +204,10 @@ class stepping {
  public:
   using worker = typename Where::worker;
 
-  stepping(const grid<Where>& g, std::uint64_t seed, worker& me)
+  // `pipeline`: of all workers; null if there is none.
+  stepping(const grid<Where>& g, std::uint64_t seed, worker& me, progress_of_all* pipeline = nullptr)
       : g_(g),
+        pipeline_(pipeline),
         known_(seed),
         me_(me),
         first_(app::inner_share_of(me, g.n).first),
@@ -207,15 +237,11 @@ class stepping {
       for (std::size_t y = 1; y + 1 < g_.n; ++y) sweep(0, {{0, y, z}}, change_at, change_at);
       for (std::size_t x = 1; x + 1 < g_.n; ++x) sweep(1, {{x, 0, z}}, change_at, change_at);
     }
-    me_.barrier();
-    for (std::size_t y = first_; y < last_; ++y)
-      for (std::size_t x = 1; x + 1 < g_.n; ++x)
-        sweep(
-            2, {{x, y, 0}}, [&](const place& p) -> state& { return g_.change_at(p); },
-            [&](const place& p) -> state& { return g_.change_by_row_at(p); });
+    if (pipeline_) sweep_z_by_pipeline();
+    else sweep_z_by_rows();
     me_.barrier();
     for_own([&](const place& p) {
-      for (std::size_t c = 0; c < components; ++c) g_.flow_at(p)[c] += g_.change_by_row_at(p)[c];
+      for (std::size_t c = 0; c < components; ++c) g_.flow_at(p)[c] += (pipeline_ ? g_.change_at(p) : g_.change_by_row_at(p))[c];
     });
     me_.barrier();
   }
@@ -248,6 +274,61 @@ class stepping {
     for (std::size_t i = 1; i + 1 < g_.n; ++i) to(point(i)) = line_.x[i];
   }
 
+  void sweep_z_by_rows() {
+    me_.barrier();
+    for (std::size_t y = first_; y < last_; ++y)
+      for (std::size_t x = 1; x + 1 < g_.n; ++x)
+        sweep(
+            2, {{x, y, 0}}, [&](const place& p) -> state& { return g_.change_at(p); },
+            [&](const place& p) -> state& { return g_.change_by_row_at(p); });
+  }
+
+  // Row by row: the own planes' part of the elimination, and then of the solution, which is the change of the flow. Who has no planes has no
+  // part in it.
+  void sweep_z_by_pipeline() {
+    const std::uint64_t before = rows_done_;
+    rows_done_ += g_.n;
+    if (first_ >= last_) return;
+    const auto line_at = [&](std::size_t x, std::size_t y, std::size_t z) -> state& { return g_.change_at({{x, y, z}}); };
+    uppers_.resize((last_ - first_) * g_.n * g_.n);
+    for (std::size_t y = 1; y + 1 < g_.n; ++y) {
+      if (first_ > 1) (*pipeline_)[owner_of(first_ - 1)].eliminated.wait(before + y);
+      for (std::size_t x = 1; x + 1 < g_.n; ++x) {
+        line_.x[first_ - 1] = first_ > 1 ? line_at(x, y, first_ - 1) : state{};
+        line_.upper(first_ - 1) = first_ > 1 ? g_.upper_at(owner_of(first_ - 1), y, x) : matrix{};
+        for (std::size_t z = first_; z < last_; ++z) line_.x[z] = line_at(x, y, z);
+        line_.eliminate(2, first_, last_, [&](std::size_t z) { return g_.flow_at({{x, y, z}}); });
+        for (std::size_t z = first_; z < last_; ++z) {
+          line_at(x, y, z) = line_.x[z];
+          uppers_[((z - first_) * g_.n + y) * g_.n + x] = line_.upper(z);
+        }
+        g_.upper_at(me_.rank(), y, x) = line_.upper(last_ - 1);
+      }
+      (*pipeline_)[me_.rank()].eliminated.set(before + y);
+    }
+    const bool at_the_end = last_ == g_.n - 1;
+    for (std::size_t y = 1; y + 1 < g_.n; ++y) {
+      if (!at_the_end) (*pipeline_)[owner_of(last_)].solved.wait(before + y);
+      for (std::size_t x = 1; x + 1 < g_.n; ++x) {
+        line_.x[last_] = at_the_end ? state{} : line_at(x, y, last_);
+        for (std::size_t z = first_; z < last_; ++z) {
+          line_.x[z] = line_at(x, y, z);
+          line_.upper(z) = uppers_[((z - first_) * g_.n + y) * g_.n + x];
+        }
+        line_.substitute(first_, last_);
+        for (std::size_t z = first_; z < last_; ++z) line_at(x, y, z) = line_.x[z];
+      }
+      (*pipeline_)[me_.rank()].solved.set(before + y);
+    }
+  }
+
+  // Whose planes this one is among, as share_of deals them.
+  std::size_t owner_of(std::size_t plane) const noexcept {
+    std::size_t owner = 0;
+    while (g_.n * (owner + 1) / me_.size() <= plane) ++owner;
+    return owner;
+  }
+
   state known(const place& p) const noexcept {
     double x[3];
     for (std::size_t d = 0; d < 3; ++d) x[d] = static_cast<double>(p.i[d]) / static_cast<double>(g_.n - 1);
@@ -270,6 +351,9 @@ class stepping {
   }
 
   const grid<Where>& g_;
+  progress_of_all* const pipeline_;
+  std::uint64_t rows_done_ = 0;  // in the pipeline, by all steps
+  std::vector<matrix> uppers_;   // of the own planes
   const known_flow known_;
   worker& me_;
   std::size_t first_, last_;    // planes, and rows in the sweep in z
@@ -303,7 +387,9 @@ std::string difference_from_sequential(const problem& p, std::uint64_t seed, con
   const state somewhere = known_flow(seed).at(middle);
   if (!derivatives_hold(somewhere, flux, flux_derivatives)) return "the flux has other derivatives";
   if (!derivatives_hold(somewhere, diffusing, diffusing_derivatives)) return "diffusion has other derivatives";
-  const grid<app::alone> expected(p, 1);
+  problem by_rows = p;
+  by_rows.pipeline = false;
+  const grid<app::alone> expected(by_rows, 1);
   app::alone::worker me;
   stepping<app::alone> all(expected, seed, me);
   const double at_first = all.error();
@@ -316,10 +402,11 @@ std::string difference_from_sequential(const problem& p, std::uint64_t seed, con
 app::outcome run(const problem& p, const app::options& o) {
   weft::team team(o.threads);
   const grid<app::together> all(p, team.workers());
+  const app::shared_object<progress_of_all> pipeline(team.workers());
   app::outcome result;
   team.run([&](weft::worker& me) {
     o.place(me);
-    stepping<app::together> mine(all, o.seed, me);
+    stepping<app::together> mine(all, o.seed, me, p.pipeline ? &*pipeline : nullptr);
     const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
     const auto [first, last] = me.share_of(p.size);
     const auto sum = me.sum(app::checksum_of(all.flow, first, last).value());
@@ -337,6 +424,7 @@ int main(int argc, char** argv) {
   problem p;
   o.number("--size", p.size, "points in each of the three directions", {5, 1024});
   o.number("--steps", p.steps, "towards the known flow", {1, 1000000});
+  o.flag("--pipeline", p.pipeline, "sweep in z through the workers, row by row, instead of dividing the rows");
   if (const auto status = o.parse(job, argc, argv)) return *status;
   const auto result = app::repeated(o, [&] { return run(p, o); });
   const auto size = std::to_string(p.size);

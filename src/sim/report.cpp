@@ -49,7 +49,7 @@ std::string counts_of_all(machine& m) {
 
 }  // namespace
 
-std::string report(machine& m, double host_seconds) {
+std::string report(machine& m, const host_time& took) {
   cycles longest = 0, whole = 0;
   std::uint64_t references = 0;
   account sum;
@@ -69,8 +69,10 @@ std::string report(machine& m, double host_seconds) {
   for (std::size_t i = 0; i < std::size(account::counts); ++i) text += number(account::count_names[i], sum.*account::counts[i]) + ",\n";
   text += counts_of_all(m) + ",\n";
   text += number("events", m.time().happened()) + ",\n";
-  text += format("  \"host_seconds\": %.3f,\n  \"references_per_second\": %.0f\n}\n", host_seconds,
-                 static_cast<double>(references) / host_seconds);
+  const auto all = static_cast<double>(references);
+  text += format("  \"host_seconds\": %.3f,\n  \"processor_seconds\": %.3f,\n", took.seconds, took.of_processor);
+  text += format("  \"references_per_second\": %.0f,\n  \"references_per_second_by_the_clock\": %.0f\n}\n", all / took.of_processor,
+                 all / took.seconds);
   return text;
 }
 

@@ -7,6 +7,11 @@
 
 namespace weft::sim {
 
-std::string report(machine& m, double host_seconds);
+// What the simulation itself took.
+struct host_time {
+  double seconds, of_processor;  // that have passed; of the thread that simulates
+};
+
+std::string report(machine& m, const host_time& took);
 
 }  // namespace weft::sim

@@ -47,8 +47,9 @@ nlohmann::json experiment::all() const {
 double experiment::references_per_second() const {
   double references = 0, seconds = 0;
   for (const auto& [p, r] : reports_) {
-    references += r.at("references_per_second").get<double>() * r.at("host_seconds").get<double>();
-    seconds += r.at("host_seconds").get<double>();
+    const double of_processor = r.at("processor_seconds").get<double>();
+    references += r.at("references_per_second").get<double>() * of_processor;
+    seconds += of_processor;
   }
   return references / std::max(seconds, 1e-9);
 }

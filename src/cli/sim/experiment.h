@@ -54,7 +54,7 @@ class experiment {
   double ratio(const point& a, const point& b) const { return cycles(a) / cycles(b); }
   const std::vector<program>& programs() const noexcept { return programs_; }
   nlohmann::json all() const;  // every run's report
-  double references_per_second() const;
+  double references_per_second() const;  // of processor time
 
  private:
   simulation simulation_of(const point& p) const;

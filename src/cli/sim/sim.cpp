@@ -37,7 +37,7 @@ void tell(const nlohmann::json& report) {
               report["protocol"].get<std::string>().c_str(), report["interface"].get<std::string>().c_str(),
               report["cycles"].get<unsigned long long>(), report["seconds"].get<double>());
   for (const char* name : parts_of_time) std::printf("  %-16s %5.1f%%\n", name, 100 * parts[name].get<double>() / total);
-  std::printf("%llu references, %llu misses, %llu messages, %llu bytes; %.1f million references a second\n",
+  std::printf("%llu references, %llu misses, %llu messages, %llu bytes; %.1f million references a second of processor time\n",
               report["references"].get<unsigned long long>(), report["misses"].get<unsigned long long>(),
               report["messages"].get<unsigned long long>(), report["bytes"].get<unsigned long long>(),
               report["references_per_second"].get<double>() / 1e6);

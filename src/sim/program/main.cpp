@@ -33,6 +33,8 @@ void hand_in(int to, const std::string& text) {
   }
 }
 
+double seconds(base::nanoseconds t) { return static_cast<double>(t) / base::second; }
+
 int simulate(int argc, char** argv) {
   const char* text = std::getenv(settings_variable);
   if (!text) return complain("this program was built for the simulator; run it with: weft sim PROGRAM", 2);
@@ -42,7 +44,7 @@ int simulate(int argc, char** argv) {
   simulated = &m;
   own_thread = true;
   int exit_status = 0;
-  const auto began = base::now();
+  const auto began = base::now(), worked = base::now(CLOCK_THREAD_CPUTIME_ID);
   m.run([&](machine::node&) {
     const int mine = __real_main(argc, argv);
     exit_status = std::max(exit_status, mine);
@@ -53,7 +55,7 @@ int simulate(int argc, char** argv) {
     ::_exit(1);
   }
   std::fflush(nullptr);
-  if (how->report_to >= 0) hand_in(how->report_to, report(m, static_cast<double>(base::now() - began) / 1e9));
+  if (how->report_to >= 0) hand_in(how->report_to, report(m, {seconds(base::now() - began), seconds(base::now(CLOCK_THREAD_CPUTIME_ID) - worked)}));
   return exit_status;
 }
 
