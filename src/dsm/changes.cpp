@@ -8,8 +8,6 @@ namespace weft::dsm {
 
 namespace {
 
-constexpr std::size_t word_bytes = 8;
-
 std::uint64_t load(const std::byte* from) {
   std::uint64_t word;
   std::memcpy(&word, from, sizeof word);
@@ -18,24 +16,24 @@ std::uint64_t load(const std::byte* from) {
 
 // The first offset from `from` on where the two differ, or agree, or `size`. Words first, then the byte in the word.
 std::size_t first_different(const std::byte* a, const std::byte* b, std::size_t from, std::size_t size) {
-  while (from % word_bytes != 0 && from < size) {
+  while (from % patch::word_bytes != 0 && from < size) {
     if (a[from] != b[from]) return from;
     ++from;
   }
   constexpr std::size_t stride = 64;
   while (from + stride <= size && std::memcmp(a + from, b + from, stride) == 0) from += stride;
-  for (; from < size; from += word_bytes)
+  for (; from < size; from += patch::word_bytes)
     if (const std::uint64_t x = load(a + from) ^ load(b + from)) return from + static_cast<std::size_t>(std::countr_zero(x)) / 8;
   return size;
 }
 
 std::size_t first_equal(const std::byte* a, const std::byte* b, std::size_t from, std::size_t size) {
   constexpr std::uint64_t low = 0x0101'0101'0101'0101u, high = 0x8080'8080'8080'8080u;
-  while (from % word_bytes != 0 && from < size) {
+  while (from % patch::word_bytes != 0 && from < size) {
     if (a[from] == b[from]) return from;
     ++from;
   }
-  for (; from < size; from += word_bytes) {
+  for (; from < size; from += patch::word_bytes) {
     const std::uint64_t x = load(a + from) ^ load(b + from);
     // A byte that is zero in x; the lowest such mark is exact.
     if (const std::uint64_t equal = (x - low) & ~x & high) return from + static_cast<std::size_t>(std::countr_zero(equal)) / 8;

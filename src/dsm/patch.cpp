@@ -6,7 +6,6 @@ namespace weft::dsm {
 
 namespace {
 
-constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 constexpr std::uint64_t low_bits = 0x0101'0101'0101'0101u;
 
 // A bit for each byte of x that is not zero, as the lowest bit of that byte.
@@ -29,7 +28,7 @@ std::uint64_t spread(std::uint64_t mask) {
 // Stores those bytes of a word that `mask` names, in as few pieces as there are, and touches no other.
 void store_bytes(std::byte* to, std::uint64_t word, std::uint64_t mask) {
   if (mask == 0xff) return base::store(to, word);
-  for (std::size_t i = 0; i < word_bytes;) {
+  for (std::size_t i = 0; i < patch::word_bytes;) {
     const auto rest = mask >> i;
     if (i % 4 == 0 && (rest & 0xf) == 0xf) {
       base::store(to + i, static_cast<std::uint32_t>(word >> i * 8));

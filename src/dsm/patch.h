@@ -14,7 +14,7 @@ namespace weft::dsm {
 
 class patch {
  public:
-  static constexpr std::size_t line_bytes = 64, lines = page_bytes / line_bytes;
+  static constexpr std::size_t word_bytes = 8, line_bytes = 64, lines = page_bytes / line_bytes;
   static constexpr std::size_t header_bytes = sizeof(page_id) + sizeof(std::uint64_t);
   static constexpr std::size_t most_bytes = header_bytes + page_bytes + lines * sizeof(std::uint64_t);
 
