@@ -8,11 +8,7 @@ namespace weft::dsm {
 
 namespace {
 
-std::uint64_t load(const std::byte* from) {
-  std::uint64_t word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
+using base::load;
 
 // The first offset from `from` on where the two differ, or agree, or `size`. Words first, then the byte in the word.
 std::size_t first_different(const std::byte* a, const std::byte* b, std::size_t from, std::size_t size) {
@@ -20,10 +16,10 @@ std::size_t first_different(const std::byte* a, const std::byte* b, std::size_t 
     if (a[from] != b[from]) return from;
     ++from;
   }
-  constexpr std::size_t stride = 64;
-  while (from + stride <= size && std::memcmp(a + from, b + from, stride) == 0) from += stride;
-  for (; from < size; from += patch::word_bytes)
-    if (const std::uint64_t x = load(a + from) ^ load(b + from)) return from + static_cast<std::size_t>(std::countr_zero(x)) / 8;
+  for (; from < size; from += patch::word_bytes) {
+    const auto x = load<std::uint64_t>(a + from) ^ load<std::uint64_t>(b + from);
+    if (x != 0) return from + static_cast<std::size_t>(std::countr_zero(x)) / 8;
+  }
   return size;
 }
 
@@ -34,7 +30,7 @@ std::size_t first_equal(const std::byte* a, const std::byte* b, std::size_t from
     ++from;
   }
   for (; from < size; from += patch::word_bytes) {
-    const std::uint64_t x = load(a + from) ^ load(b + from);
+    const std::uint64_t x = load<std::uint64_t>(a + from) ^ load<std::uint64_t>(b + from);
     // A byte that is zero in x; the lowest such mark is exact.
     if (const std::uint64_t equal = (x - low) & ~x & high) return from + static_cast<std::size_t>(std::countr_zero(equal)) / 8;
   }
@@ -87,23 +83,36 @@ bool changes::add(page_id p, const std::byte* now, std::byte* before) {
   return true;
 }
 
+// What is compared, and sent, and what the page is compared with the next time, is a copy of the line, so nothing falls between.
 bool changes::add_runs(page_id p, const std::byte* now, std::byte* before) {
-  constexpr std::size_t size = page_bytes;
-  std::size_t at = first_different(now, before, 0, size);
-  if (at == size) return false;
-  // The copy is what is compared and sent, and what the page is compared with the next time, so nothing falls between.
-  std::byte* copy = storage(size);
-  std::memcpy(copy, now, size);
+  constexpr std::size_t size = patch::line_bytes;
   const std::size_t had = runs_.size();
-  for (at = first_different(copy, before, 0, size); at < size; at = first_different(copy, before, at, size)) {
-    const std::size_t end = first_equal(copy, before, at, size);
-    runs_.push_back({p * page_bytes + at, {copy + at, end - at}});
-    bytes_ += end - at;
-    std::memcpy(before + at, copy + at, end - at);
-    at = end;
+  for (std::size_t line = 0; line < page_bytes; line += size) {
+    std::byte* const old = before + line;
+    if (std::memcmp(now + line, old, size) == 0) continue;
+    std::byte* const copy = storage(size);
+    std::memcpy(copy, now + line, size);
+    for (std::size_t at = first_different(copy, old, 0, size); at < size; at = first_different(copy, old, at, size)) {
+      const std::size_t end = first_equal(copy, old, at, size);
+      append(p * page_bytes + line + at, {copy + at, end - at}, had);
+      std::memcpy(old + at, copy + at, end - at);
+      at = end;
+    }
   }
-  if (runs_.size() == had) used_ -= size;  // what differed has been changed back meanwhile
   return runs_.size() != had;
+}
+
+// A run, or more of the last one, if that is not among the first `others`.
+void changes::append(std::uint64_t offset, bytes data, std::size_t others) {
+  bytes_ += data.size();
+  if (runs_.size() > others) {
+    run& last = runs_.back();
+    if (last.offset + last.data.size() == offset && last.data.data() + last.data.size() == data.data()) {
+      last.data = {last.data.data(), last.data.size() + data.size()};
+      return;
+    }
+  }
+  runs_.push_back({offset, data});
 }
 
 }  // namespace weft::dsm

@@ -50,6 +50,7 @@ class changes {
 
  private:
   bool add_runs(page_id p, const std::byte* now, std::byte* before);
+  void append(std::uint64_t offset, bytes data, std::size_t others);
   std::byte* storage(std::size_t size);
 
   static constexpr std::size_t block_bytes = 256 * 1024;

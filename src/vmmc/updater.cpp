@@ -95,7 +95,10 @@ void updater::work() {
       if (std::none_of(due.begin(), due.end(), [&](const auto& d) { return d.first == b; }))
         due.emplace_back(b, clock::now() + std::max(b->options().delay, shortest_delay));
     auto next = std::min_element(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (changed_.wait_until(lock, next->second) == std::cv_status::no_timeout) continue;  // a binding came or went
+    if (next->second > clock::now()) {
+      changed_.wait_until(lock, next->second);
+      continue;  // a binding may have come or gone, even when the time is up
+    }
     busy_ = next->first.get();
     lock.unlock();
     next->first->flush_in_background();
