@@ -22,7 +22,7 @@ status bound_memory::pass(bool own_thread) {
   passing_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   auto failure = std::exchange(failure_, status());
   runs_.clear();
-  collect(runs_, own_thread);
+  if (!ended_) collect(runs_, own_thread);
   auto sent = send(runs_);
   passing_.store({}, std::memory_order_relaxed);
   return failure.ok() ? std::move(sent) : std::move(failure);
@@ -48,9 +48,15 @@ status bound_memory::send(std::span<run> runs) {
   return {};
 }
 
+// Somebody who flushes at this moment may keep the object for longer.
 status bound_memory::unbind() {
   updater_.forget(*this);
-  return flush();
+  auto flushed = flush();
+  if (!flushed && flushed.code() == errc::would_block) return flushed;  // in a handler of this binding's own pass, which holds the lock
+  std::scoped_lock lock(lock_);
+  ended_ = true;
+  end();
+  return flushed;
 }
 
 binding_statistics bound_memory::statistics() const {

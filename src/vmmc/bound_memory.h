@@ -36,6 +36,9 @@ class bound_memory {
   // call. `own_thread`: the program asks, so its own last store counts as well. Called with the lock.
   virtual void collect(std::vector<run>& runs, bool own_thread) = 0;
 
+  // The program's stores are its own again: nothing notes them when this returns. Called with the lock, and collect() is not called any more.
+  virtual void end() {}
+
  private:
   status pass(bool own_thread);
   status send(std::span<run> runs);
@@ -47,6 +50,7 @@ class bound_memory {
   mutable std::mutex lock_;                // guards the passes and what is below
   std::atomic<std::thread::id> passing_{};  // who holds it: a handler may run inside a pass and must not wait for it
   std::vector<run> runs_;
+  bool ended_ = false;                     // by unbind()
   status failure_;                         // of a pass in the background
   binding_statistics statistics_;
 };

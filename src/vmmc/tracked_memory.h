@@ -27,6 +27,7 @@ class tracked_memory final : public bound_memory {
 
  private:
   void collect(std::vector<run>& runs, bool own_thread) override;
+  void end() override { tracker_.reset(); }
   void compare(os::page_range pages, std::vector<run>& runs);
   bool take_changes(std::size_t page, std::vector<run>& runs);
 

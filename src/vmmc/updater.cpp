@@ -44,7 +44,8 @@ result<std::shared_ptr<bound_memory>> updater::bind(const imported& to, std::uin
 void updater::add(std::shared_ptr<bound_memory> b) {
   if (b->way() == update_way::mapped) return;
   std::scoped_lock lock(lock_);
-  bindings_.push_back(std::move(b));
+  const auto due = due_of(*b);
+  bindings_.push_back({std::move(b), due});
   count_.store(bindings_.size());
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_all();
@@ -55,7 +56,8 @@ status updater::flush(node_id node) {
   std::vector<std::shared_ptr<bound_memory>> some;
   {
     std::scoped_lock lock(lock_);
-    std::copy_if(bindings_.begin(), bindings_.end(), std::back_inserter(some), [&](const auto& b) { return b->node() == node; });
+    for (const auto& b : bindings_)
+      if (b.memory->node() == node) some.push_back(b.memory);
   }
   status outcome;
   for (const auto& b : some)
@@ -65,7 +67,7 @@ status updater::flush(node_id node) {
 
 void updater::forget(const bound_memory& b) {
   std::unique_lock lock(lock_);
-  std::erase_if(bindings_, [&](const auto& each) { return each.get() == &b; });
+  std::erase_if(bindings_, [&](const auto& each) { return each.memory.get() == &b; });
   count_.store(bindings_.size());
   if (std::this_thread::get_id() != thread_.get_id()) changed_.wait(lock, [&] { return busy_ != &b; });
 }
@@ -79,34 +81,33 @@ void updater::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// Every binding in its turn. The next round starts when the binding with the shortest delay wants it.
+// Every binding in its turn, the one that has waited longest for its time first.
 void updater::work() {
-  using clock = std::chrono::steady_clock;
   std::unique_lock lock(lock_);
-  std::vector<std::pair<std::shared_ptr<bound_memory>, clock::time_point>> due;
   while (!stopping_) {
     if (bindings_.empty()) {
-      due.clear();
       changed_.wait(lock, [&] { return stopping_ || !bindings_.empty(); });
       continue;
     }
-    std::erase_if(due, [&](const auto& d) { return std::find(bindings_.begin(), bindings_.end(), d.first) == bindings_.end(); });
-    for (const auto& b : bindings_)
-      if (std::none_of(due.begin(), due.end(), [&](const auto& d) { return d.first == b; }))
-        due.emplace_back(b, clock::now() + std::max(b->options().delay, shortest_delay));
-    auto next = std::min_element(due.begin(), due.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (next->second > clock::now()) {
-      changed_.wait_until(lock, next->second);
+    const auto next = std::min_element(bindings_.begin(), bindings_.end(), [](const auto& a, const auto& b) { return a.due < b.due; });
+    if (const auto due = next->due; due > clock::now()) {
+      changed_.wait_until(lock, due);
       continue;  // a binding may have come or gone, even when the time is up
     }
-    busy_ = next->first.get();
+    const auto memory = next->memory;
+    busy_ = memory.get();
     lock.unlock();
-    next->first->flush_in_background();
-    next->second = clock::now() + std::max(next->first->options().delay, shortest_delay);
+    memory->flush_in_background();
     lock.lock();
     busy_ = nullptr;
+    for (auto& b : bindings_)
+      if (b.memory == memory) b.due = due_of(*memory);
     changed_.notify_all();
   }
+}
+
+updater::clock::time_point updater::due_of(const bound_memory& b) {
+  return clock::now() + std::max(b.options().delay, shortest_delay);
 }
 
 }  // namespace weft::communication

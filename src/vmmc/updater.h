@@ -2,6 +2,7 @@
 // wakes as often as the shortest delay asks for.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -25,15 +26,22 @@ class updater {
   void stop();
 
  private:
+  using clock = std::chrono::steady_clock;
+
   result<std::shared_ptr<bound_memory>> make(const imported& to, std::uint64_t offset, std::size_t size, const binding_options& options);
   void add(std::shared_ptr<bound_memory> b);
   void work();
+  static clock::time_point due_of(const bound_memory& b);
 
   port& port_;
   std::atomic<std::size_t> count_{0};  // of bindings: so that a fence without any costs a load
   std::mutex lock_;                    // guards everything below
   std::condition_variable changed_;
-  std::vector<std::shared_ptr<bound_memory>> bindings_;
+  struct entry {
+    std::shared_ptr<bound_memory> memory;
+    clock::time_point due;  // when the thread will flush it
+  };
+  std::vector<entry> bindings_;
   const bound_memory* busy_ = nullptr;  // what the thread flushes now
   bool stopping_ = false;
   std::thread thread_;

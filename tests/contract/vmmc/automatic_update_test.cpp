@@ -165,6 +165,30 @@ TEST_P(vmmc_automatic_update, binds_memory_of_the_programs_own) {
   });
 }
 
+// The thread that sends stores is about to look at the binding when it goes.
+TEST_P(vmmc_automatic_update, nothing_travels_after_unbind) {
+  run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
+    node_under_test n(port, where);
+    const auto memory = n.allocate(4096);
+    const auto mine = n.give("own", memory);
+    const auto theirs = n.take(n.next(), "own");
+    auto* own = static_cast<std::byte*>(std::aligned_alloc(4096, 4096));
+    std::memset(own, 0, 4096);
+    for (int i = 1; i <= 400; ++i) {
+      auto bound = n.vmmc.bind(theirs, 0, 4096, {.way = update_way::tracked, .delay = 50us, .local = {own, 4096}});
+      OK(bound);
+      for (const auto until = base::now() + 50 * base::microsecond + i; base::now() < until;) continue;
+      OK(bound->unbind());
+      own[0] = static_cast<std::byte>(i % 255 + 1);
+    }
+    OK(theirs.fence());
+    where.barrier();
+    EXPECT_EQ(memory.base[0], std::byte{0});
+    where.barrier();
+    std::free(own);
+  });
+}
+
 TEST_P(vmmc_automatic_update, what_cannot_be_is_said) {
   run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
     node_under_test n(port, where);
