@@ -46,6 +46,7 @@ class page_set {
 
   // The first member from `p` on, or the number of pages.
   page_id next(page_id p) const noexcept {
+    if (size_ == 0) return pages_;
     std::size_t at = p, level = 0;
     while (at < limit(level)) {
       if (const std::uint64_t here = word(level, at / 64) & ~std::uint64_t{0} << at % 64) {

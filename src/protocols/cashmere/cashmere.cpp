@@ -271,6 +271,7 @@ status cashmere::acquire(bytes) {
 
 // Cashmere 2.2: weak pages go at every acquire; of unsafe ones the directory is asked.
 status cashmere::doubt(std::vector<page_id>& into) {
+  if (!how_.immediate && !has_state()) return {};
   std::vector<page_id> ask;
   {
     std::scoped_lock lock(doubts_lock_);
