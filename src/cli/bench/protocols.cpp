@@ -98,7 +98,7 @@ const std::vector<compared_app>& compared_apps() {
       {"radix", "radix", {"--keys", "262144"}, {"--keys", "16384"}},
       {"lu", "lu", {"--size", "384"}, {"--size", "128"}},
       {"water", "water", {"--molecules", "216", "--steps", "5"}, {"--molecules", "64"}},
-      {"em3d", "em3d", {"--nodes", "16384", "--steps", "10"}, {"--nodes", "3001", "--steps", "5"}},
+      {"em3d", "em3d", {"--nodes", "16384", "--steps", "50"}, {"--nodes", "3001", "--steps", "5"}},
       {"mgrid", "mgrid", cube, small_cube},
       {"barnes", "barnes", {"--bodies", "1024", "--steps", "2"}, {"--bodies", "201", "--steps", "2"}},
       {"ocean", "ocean", {"--size", "66", "--steps", "1"}, {"--size", "38", "--steps", "1"}},
