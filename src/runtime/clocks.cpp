@@ -10,7 +10,7 @@ namespace {
 
 enum : handler_id { ask_time = 60, tell_time = 61 };  // of the runtime's own, below first_user_handler
 
-constexpr int times_asked = 20;
+constexpr int times_asked = 100;  // the quickest answer counts, and one must come through a busy machine undisturbed
 
 struct answer {
   std::atomic<base::nanoseconds> time{0};  // set once by the handler, with release: pairs with the acquire of whoever waits

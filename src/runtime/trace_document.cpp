@@ -116,10 +116,10 @@ std::string arguments(const trace::event& e) {
   }
 }
 
-std::string line_of(std::size_t node, std::uint32_t slot, const trace::event& e, base::nanoseconds since_start) {
+std::string line_of(std::size_t node, std::uint32_t slot, const trace::event& e, base::nanoseconds begin, base::nanoseconds end) {
   return format("{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"pid\":%zu,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{%s}}",
-                name_of(e).c_str(), category(e.kind), node, slot, static_cast<double>(since_start) / 1e3,
-                static_cast<double>(e.lasted) / 1e3, arguments(e).c_str());
+                name_of(e).c_str(), category(e.kind), node, slot, static_cast<double>(begin) / 1e3,
+                static_cast<double>(end - begin) / 1e3, arguments(e).c_str());
 }
 
 std::string heading(const char* what, std::size_t node, std::uint32_t slot, const std::string& name) {
@@ -164,7 +164,8 @@ void write_trace(const std::vector<base::byte_buffer>& nodes, const std::functio
       const auto lost = t.lost == 0 ? "" : format(" (%llu earlier events were not kept)", static_cast<unsigned long long>(t.lost));
       add(heading("thread_name", n, t.slot,
                   (t.number < 0 ? "communication thread" : format("thread %lld", static_cast<long long>(t.number))) + lost));
-      for (const auto& e : t.events) add(line_of(n, t.slot, e, all[n].clock.corrected(e.begin) - start));
+      const auto time_of = [&](base::nanoseconds at) { return all[n].clock.corrected(at) - start; };
+      for (const auto& e : t.events) add(line_of(n, t.slot, e, time_of(e.begin), time_of(e.begin + e.lasted)));
     }
   }
   piece(text + "\n]}\n");
