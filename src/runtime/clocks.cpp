@@ -29,7 +29,7 @@ clocks::clocks(port& p) : port_(p) {
   });
 }
 
-result<base::nanoseconds> clocks::measure() {
+result<clocks::measurement> clocks::measure() {
   base::nanoseconds quickest = INT64_MAX, difference = 0;
   for (int i = 0; i < times_asked; ++i) {
     auto a = std::make_unique<answer>();
@@ -45,7 +45,7 @@ result<base::nanoseconds> clocks::measure() {
     quickest = answered - asked;
     difference = a->time.load(std::memory_order_relaxed) - (asked + quickest / 2);
   }
-  return difference;
+  return measurement{difference, quickest / 2};
 }
 
 base::nanoseconds clock_difference::corrected(base::nanoseconds at) const {

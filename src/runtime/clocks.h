@@ -15,8 +15,11 @@ class clocks {
   // All nodes, before any of them measures.
   explicit clocks(port& p);
 
-  // What to add to this node's time to have node 0's, as it is now. Fails if node 0 does not answer.
-  result<base::nanoseconds> measure();
+  // What to add to this node's time to have node 0's, as it is now, and by how much that may be wrong. Fails if node 0 does not answer.
+  struct measurement {
+    base::nanoseconds difference, error;
+  };
+  result<measurement> measure();
 
  private:
   port& port_;

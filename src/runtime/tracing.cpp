@@ -1,6 +1,7 @@
 #include "runtime/tracing.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 #include "runtime/trace_document.h"
@@ -11,15 +12,23 @@ tracing::tracing(base::activity& a, weft::port& p, bool far) : clocks_(p), port_
   a.trace_into(&events_);
 }
 
-// If node 0 does not answer, what is known from before must do.
+// If node 0 does not answer, what is known from before must do. Measurements that agree as far as they are exact show no drift: then the
+// more exact one counts.
 void tracing::compare_clocks() {
   if (!far_) return;
-  const auto difference = clocks_.measure();
-  if (!difference) return;
+  const auto measured = clocks_.measure();
+  if (!measured) return;
   const auto at = base::now();
-  if (difference_.first_at == 0) difference_ = {at, *difference, at, *difference};
+  const auto [difference, error] = *measured;
+  if (difference_.first_at == 0) {
+    difference_ = {at, difference, at, difference};
+    first_error_ = error;
+    return;
+  }
   difference_.last_at = at;
-  difference_.last = *difference;
+  difference_.last = difference;
+  if (std::abs(difference - difference_.first) > error + first_error_) return;
+  (error < first_error_ ? difference_.first : difference_.last) = error < first_error_ ? difference : difference_.first;
 }
 
 void tracing::write(bootstrap& boot, const std::string& where, base::nanoseconds limit) {

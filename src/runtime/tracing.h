@@ -30,6 +30,7 @@ class tracing {
   traced_port port_;
   const bool far_;
   clock_difference difference_;
+  base::nanoseconds first_error_ = 0;  // of the first measurement
 };
 
 }  // namespace weft::runtime
