@@ -54,13 +54,7 @@ std::byte* changes::storage(std::size_t size) {
 void changes::clear() noexcept {
   runs_.clear();
   patches_.clear();
-  bytes_ = block_ = used_ = 0;
-}
-
-std::size_t changes::ranges_changed() const noexcept {
-  std::size_t ranges = runs_.size();
-  for (const patch& p : patches_) ranges += p.ranges();
-  return ranges;
+  bytes_ = patched_ranges_ = block_ = used_ = 0;
 }
 
 void changes::add_run(std::uint64_t offset, bytes data) {
@@ -74,12 +68,13 @@ void changes::add_run(std::uint64_t offset, bytes data) {
 bool changes::add(page_id p, const std::byte* now, std::byte* before) {
   if (form_ == form::runs) return add_runs(p, now, before);
   std::byte* const encoded = storage(patch::most_bytes);
-  std::size_t changed = 0;
+  patch::amount changed;
   const patch made = patch::make(p, now, before, encoded, changed);
   used_ -= patch::most_bytes - made.encoded().size();
-  if (changed == 0) return false;
+  if (changed.bytes == 0) return false;
   patches_.push_back(made);
-  bytes_ += changed;
+  bytes_ += changed.bytes;
+  patched_ranges_ += changed.ranges;
   return true;
 }
 

@@ -35,7 +35,7 @@ class changes {
   std::size_t size() const noexcept { return runs_.size() + patches_.size(); }
   bool empty() const noexcept { return size() == 0; }
   std::size_t bytes_changed() const noexcept { return bytes_; }
-  std::size_t ranges_changed() const noexcept;
+  std::size_t ranges_changed() const noexcept { return runs_.size() + patched_ranges_; }
   void clear() noexcept;
 
   // The bytes that were changed, of what was appended from the `from`th on: offset, and how many.
@@ -58,7 +58,7 @@ class changes {
   form form_;
   std::vector<run> runs_;
   std::vector<patch> patches_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0, patched_ranges_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::size_t block_ = 0;  // the one being filled
   std::size_t used_ = 0;   // of it

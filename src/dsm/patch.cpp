@@ -1,6 +1,7 @@
 #include "dsm/patch.h"
 
 #include <cstring>
+#include <utility>
 
 namespace weft::dsm {
 
@@ -49,12 +50,14 @@ std::size_t patch::line_size(std::uint64_t mask) noexcept {
   return word_bytes + word_bytes * static_cast<std::size_t>(std::popcount(bytes_set(mask)));
 }
 
-patch patch::make(page_id p, const std::byte* now, std::byte* before, std::byte* into, std::size_t& changed) noexcept {
-  changed = 0;
+patch patch::make(page_id p, const std::byte* now, std::byte* before, std::byte* into, amount& changed) noexcept {
+  changed = {};
+  std::uint64_t up_to_here = 0;  // 1: the byte before this line was changed
   std::uint64_t changed_lines = 0;
   std::byte* at = into + header_bytes;
   for (std::size_t line = 0; line < lines; ++line) {
     const std::size_t offset = line * line_bytes;
+    const auto continued = std::exchange(up_to_here, 0);
     if (std::memcmp(now + offset, before + offset, line_bytes) == 0) continue;
     std::uint64_t mask = 0;
     std::byte* words = at + word_bytes;
@@ -71,7 +74,9 @@ patch patch::make(page_id p, const std::byte* now, std::byte* before, std::byte*
     base::store(at, mask);
     at = words;
     changed_lines |= std::uint64_t{1} << line;
-    changed += static_cast<std::size_t>(std::popcount(mask));
+    changed.bytes += static_cast<std::size_t>(std::popcount(mask));
+    changed.ranges += static_cast<std::size_t>(std::popcount(mask & ~(mask << 1 | continued)));
+    up_to_here = mask >> 63;
   }
   patch made;
   if (changed_lines == 0) return made;
@@ -93,18 +98,6 @@ bool patch::read(base::reader& from, page_id pages, patch& into) noexcept {
   }
   into.encoded_ = rest.first(rest.size() - from.left());
   return from.ok() && changed_lines != 0 && into.page_ < pages;
-}
-
-std::size_t patch::ranges() const noexcept {
-  std::size_t count = 0, end = 0;
-  bool to_the_end = false;  // of the line before, which was changed up to `end`
-  for_lines([&](std::size_t offset, std::uint64_t mask, const std::byte*) {
-    const std::uint64_t before = to_the_end && end == offset ? 1 : 0;
-    count += static_cast<std::size_t>(std::popcount(mask & ~(mask << 1 | before)));
-    to_the_end = (mask >> 63) != 0;
-    end = offset + line_bytes;
-  });
-  return count;
 }
 
 void patch::apply(std::byte* page, std::byte* twin) const noexcept {

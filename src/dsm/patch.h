@@ -20,9 +20,14 @@ class patch {
 
   patch() = default;
 
+  // How much was changed.
+  struct amount {
+    std::size_t bytes = 0, ranges = 0;
+  };
+
   // What differs between a page now and before, encoded at `into`, where there is room for most_bytes; brings `before` up to date. `now` may
-  // be written by others meanwhile: what is in the patch is what `before` becomes. `changed`: how many bytes; 0: it is empty.
-  static patch make(page_id p, const std::byte* now, std::byte* before, std::byte* into, std::size_t& changed) noexcept;
+  // be written by others meanwhile: what is in the patch is what `before` becomes. Nothing was changed: the patch is empty.
+  static patch make(page_id p, const std::byte* now, std::byte* before, std::byte* into, amount& changed) noexcept;
 
   // Of a page below `pages`. Its bytes stay where they are. False when it makes no sense.
   static bool read(base::reader& from, page_id pages, patch& into) noexcept;
@@ -33,10 +38,7 @@ class patch {
   // Into a page, and its twin if there is one. Other bytes are not touched: others may be writing to them.
   void apply(std::byte* page, std::byte* twin) const noexcept;
 
-  // How many ranges of bytes were changed.
-  std::size_t ranges() const noexcept;
-
-  // They, line by line in ascending order: offset in the page, and how many bytes.
+  // The changed bytes, line by line in ascending order: offset in the page, and how many.
   template <typename F>
   void for_ranges(F&& each) const {
     for_lines([&](std::size_t offset, std::uint64_t mask, const std::byte*) {

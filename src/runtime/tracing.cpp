@@ -28,7 +28,7 @@ void tracing::compare_clocks() {
   difference_.last_at = at;
   difference_.last = difference;
   if (std::abs(difference - difference_.first) > error + first_error_) return;
-  (error < first_error_ ? difference_.first : difference_.last) = error < first_error_ ? difference : difference_.first;
+  difference_.first = difference_.last = error < first_error_ ? difference : difference_.first;
 }
 
 void tracing::write(bootstrap& boot, const std::string& where, base::nanoseconds limit) {

@@ -65,7 +65,7 @@ bool cashmere::shared_by_others(page_id p) {
 }
 
 status cashmere::leave(node_id home, page_id p) {
-  {
+  if (doubts()) {
     std::scoped_lock lock(doubts_lock_);
     weak_.erase(p);
     unsafe_.erase(p);
@@ -135,7 +135,7 @@ status cashmere::count_release(node_id home, page_id p) {
 
 // After the bit is set and before the page is read: who writes or releases later finds this node among the sharers, or is found here.
 status cashmere::note_joined(node_id home, page_id p) {
-  if (!how_.immediate && !has_state()) return {};
+  if (!doubts()) return {};
   entry e;
   if (auto got = read_entry(home, p, e); !got) return got;
   std::scoped_lock lock(doubts_lock_);
@@ -271,7 +271,7 @@ status cashmere::acquire(bytes) {
 
 // Cashmere 2.2: weak pages go at every acquire; of unsafe ones the directory is asked.
 status cashmere::doubt(std::vector<page_id>& into) {
-  if (!how_.immediate && !has_state()) return {};
+  if (!doubts()) return {};
   std::vector<page_id> ask;
   {
     std::scoped_lock lock(doubts_lock_);

@@ -52,6 +52,7 @@ class cashmere final : public dsm::home_based {
   using entry = std::vector<word>;
   enum : word { turning = 1, unsafe = 2, one_release = 4 };  // of a state: two bits and a count of releases
   bool has_state() const noexcept { return how_.unsafe_from != 0; }
+  bool doubts() const noexcept { return how_.immediate || has_state(); }  // weak_ and unsafe_ may hold pages
   word state_of(const entry& e) const noexcept { return has_state() ? e.back() : 0; }
   bool written_here(const entry& e) const noexcept;
   bool weak(const entry& e) const noexcept;
