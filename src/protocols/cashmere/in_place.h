@@ -1,5 +1,5 @@
-// Cashmere without copies (Kontothanassis and Scott 1996, section 2.2: "set up a mapping to the remote page"), where the nodes' memory is
-// mapped and the processors keep it coherent.
+// Cashmere without copies (Kontothanassis and Scott 1996, section 2.2: a fault maps the remote page), where the nodes' memory is mapped and
+// the processors keep it coherent.
 //
 // All nodes' frames are one piece of memory, so a page is where its home has it and where everybody else sees it. A fault opens the
 // page there, and that is all: reads and writes go to the master copy, so there are no twins, changes, notices and invalidations, and a
