@@ -13,6 +13,7 @@ using words = std::vector<std::string>;
 
 const char* const automatic = "auto";
 const char* const copying = "cashmere:copied";
+constexpr unsigned runs_a_sample = 5;  // a run is some milliseconds long, and others use the machine
 
 // A program in surroundings: what a time is of.
 struct situation {
@@ -27,28 +28,27 @@ std::vector<situation> all_situations() {
   return all;
 }
 
-std::optional<double> time_of(const measurements& m, const std::string& protocol, const situation& s) {
-  return m.median(owner_of(protocol, s.where), s.app.label, 0);
+measurements::place place_of(const std::string& protocol, const situation& s) { return {owner_of(protocol, s.where), s.app.label, 0}; }
+
+// Auto's time over another's, of runs that were next to each other.
+std::optional<double> auto_over(const measurements& m, const std::string& protocol, const situation& s) {
+  return m.ratio(place_of(automatic, s), place_of(protocol, s));
 }
 
 std::vector<measurements::place> all_times() {
   std::vector<measurements::place> needs;
   for (const auto& s : all_situations())
     for (const auto& p : compared_protocols())
-      if (compared_on(p, s.where)) needs.push_back({owner_of(p, s.where), s.app.label, 0});
+      if (compared_on(p, s.where)) needs.push_back(place_of(p, s));
   return needs;
 }
 
-// The worst situation of auto beside the protocol that is best there.
+// Auto beside the protocol that is best in a situation, in the situation where that is worst.
 std::optional<double> auto_over_best(const measurements& m) {
   std::optional<double> worst;
-  for (const auto& s : all_situations()) {
-    const auto ours = time_of(m, automatic, s);
-    double best = INFINITY;
+  for (const auto& s : all_situations())
     for (const auto& p : compared_protocols())
-      if (const auto t = time_of(m, p, s); t && p != automatic) best = std::min(best, *t);
-    if (ours && std::isfinite(best)) worst = std::max(worst.value_or(0), *ours / best);
-  }
+      if (const auto over = auto_over(m, p, s); over && p != automatic) worst = std::max(worst.value_or(0), *over);
   return worst;
 }
 
@@ -59,12 +59,8 @@ std::optional<double> auto_geomean_over_best_fixed(const measurements& m) {
     if (p == automatic) continue;
     double sum = 0;
     unsigned count = 0;
-    for (const auto& s : all_situations()) {
-      const auto ours = time_of(m, automatic, s), theirs = time_of(m, p, s);
-      if (!ours || !theirs) continue;
-      sum += std::log(*ours / *theirs);
-      ++count;
-    }
+    for (const auto& s : all_situations())
+      if (const auto over = auto_over(m, p, s)) sum += std::log(*over), ++count;
     if (count > 0) worst = std::max(worst.value_or(0), std::exp(sum / count));
   }
   return worst;
@@ -135,6 +131,7 @@ program_run run_of(const compared_app& a, const std::string& protocol, const sur
           .workers = s.nodes,
           .protocol = protocol,
           .fabric = s.fabric,
+          .repeat = quick ? 1u : runs_a_sample,
           .limit = 60};
 }
 
