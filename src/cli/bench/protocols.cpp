@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "runtime/protocols.h"
 
 namespace weft::cli::bench {
@@ -66,11 +67,12 @@ std::optional<double> auto_geomean_over_best_fixed(const measurements& m) {
   return worst;
 }
 
-// One protocol's time beside another's, on udp with two nodes.
-requirement against(const std::string& key, const std::string& protocol, const std::string& other, const std::string& app, bool at_most) {
-  const surroundings s{"udp", 2};
-  return made_of(key, "all", app + ", 2 nodes over udp: time with " + protocol + " / with " + other, at_most, 1,
-                 {{owner_of(protocol, s), app, 0}, {owner_of(other, s), app, 0}}, [](samples v) { return v[0] / v[1]; });
+// Update mode's time beside that of dropping copies, over udp.
+requirement update_over_invalidate(const std::string& app, unsigned nodes, bool at_most, double bound) {
+  const surroundings s{"udp", nodes};
+  const auto what = base::format("%s, %u nodes over udp: time with hlrc-update / with hlrc", app.c_str(), nodes);
+  return made_of("update_over_invalidate." + app, "all", what, at_most, bound,
+                 {{owner_of("hlrc-update", s), app, 0}, {owner_of("hlrc", s), app, 0}}, [](samples v) { return v[0] / v[1]; });
 }
 
 requirement aurc_on_radix() {
@@ -100,6 +102,7 @@ const std::vector<compared_app>& compared_apps() {
       {"ocean", "ocean", {"--size", "66", "--steps", "1"}, {"--size", "38", "--steps", "1"}},
       {"mp3d", "mp3d", {"--particles", "8001", "--steps", "3"}, {"--particles", "2001", "--steps", "2"}},
       {"appbt", "appbt", {"--size", "12", "--steps", "2"}, {"--size", "8", "--steps", "1"}},
+      {"relay", "relay", {"--words", "8192", "--steps", "100"}, {"--words", "2000", "--steps", "20"}},
   };
   return list;
 }
@@ -142,9 +145,10 @@ const std::vector<requirement>& protocols_requirements() {
       {"auto_geomean_over_best_fixed", "all", "geometric mean of the times with auto / of those with the best other protocol", true, 1,
        auto_geomean_over_best_fixed, all_times()},
       aurc_on_radix(),
-      against("update_over_invalidate.sor", "hlrc-update", "hlrc", "sor", true),
-      against("update_over_invalidate.em3d", "hlrc-update", "hlrc", "em3d", true),
-      against("update_over_invalidate.water", "hlrc-update", "hlrc", "water", false),
+      update_over_invalidate("sor", 2, true, 1),
+      update_over_invalidate("em3d", 2, true, 1),
+      update_over_invalidate("relay", 4, false, 1),
+      update_over_invalidate("water", 4, true, only_reported),
   };
   return list;
 }
