@@ -83,6 +83,17 @@ constexpr way ways[] = {
        if (t.self() != 0 && t.round % 2 == 1 && t.round < 20) t.read(0);
      },
      0, changed_pages, 60, 0, 0},
+    {"a page that nobody had copies of starts anew", " auto ", network_style::messages, 3, 100,
+     [](const turn& t) {
+       if (t.round < 60) {
+         if (t.self() == 0 && t.round % 2 == 0) t.write(0);
+         if (t.self() != 0 && t.round % 2 == 1 && t.round < 20) t.read(0);
+       } else if (t.self() == t.round % 2 + 1) {
+         t.read(0);
+         t.write(0);
+       }
+     },
+     1, fetched_pages, 80, 10, 10},
     {"pages that are read in a row are fetched together", with_homes, network_style::messages, 2, 2,
      [](const turn& t) {
        for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < 32; ++p) t.read(p);

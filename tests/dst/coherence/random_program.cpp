@@ -2,6 +2,7 @@
 // parts in that order: so nobody waits in a circle.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "dst/coherence/program.h"
 
@@ -367,9 +368,14 @@ class maker {
     const auto unit = new_unit();
     const double looks = rounds_random_.chance(0.5) ? 1 : rounds_random_.unit();
     thread writer = owner;
+    std::uint64_t value = 0;
     for (auto left = rounds_random_.between(3, 12); left != 0; --left) {
       const auto written = p_.objects++, looked_at = p_.objects++;
-      p_.steps[writer].push_back({unit, step_kind::add, written, unset, 1, lock_way::plain, {{c, true, rounds_random_.next() | 1}}});
+      std::vector<access> writes;
+      const auto before = std::exchange(value, rounds_random_.next() | 1);
+      writes.push_back({c, true, value});
+      if (before != 0 && rounds_random_.chance(0.3)) writes.push_back({c, true, value = before});  // back to what others may have seen
+      p_.steps[writer].push_back({unit, step_kind::add, written, unset, 1, lock_way::plain, std::move(writes)});
       for (const thread t : who) {
         if (t == writer) continue;
         std::vector<access> look;
@@ -396,11 +402,17 @@ class maker {
     const auto unit = new_unit();
     const auto place = p_.places++;
     const thread t = any_thread();
-    p_.steps[t].push_back({unit, step_kind::allocate, place, unset, sizes[random_.below(std::size(sizes))]});
-    if (random_.chance(0.3))
+    const auto size = sizes[random_.below(std::size(sizes))];
+    p_.steps[t].push_back({unit, step_kind::allocate, place, unset, size});
+    if (random_.chance(0.3)) {
       p_.steps[t].push_back({unit, step_kind::give_back, place});
-    else
+      for (int more = 0; more < 2; ++more) {  // one of them may be where the first was
+        p_.steps[t].push_back({unit, step_kind::allocate, p_.places, unset, size});
+        blocks_made_.push_back({p_.places++, unit});
+      }
+    } else {
       blocks_made_.push_back({place, unit});
+    }
   }
 
   weft::base::random random_, loose_random_, rounds_random_;
