@@ -57,7 +57,7 @@ status software_space::build(const space_options& options, const dsm::exchange& 
     if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all, in_place_)); !s) return s;
   const protocol_parts parts{port_, *profile_, *table_, homes_.get(), options.protocol_memory, chosen->variant, with_all};
   if (auto s = take(protocol_, known.make(parts)); !s) return s;
-  releases_ = std::make_unique<sync::releases>(port_, *protocol_);
+  releases_ = std::make_unique<sync::releases>(*protocol_);
   if (options.chores) chores_ = options.chores();
   if (protocol_->carries_notices()) {
     if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, *releases_, chores_.get(), with_all)); !s) return s;

@@ -57,8 +57,9 @@ void message_barrier::take_departure(const message& m) {
 }
 
 status message_barrier::meet(bytes mine, mutable_bytes all) {
+  if (auto released = releases_.make(); !released) return released;
   dsm::notices news;
-  if (auto released = releases_.make_and([&] { protocol_.news(news); }); !released) return released;
+  protocol_.news(news);
   const word epoch = ++epoch_;
   phase& ph = phases_[epoch % 2];
   const std::span<const word, 1> words(&epoch, 1);

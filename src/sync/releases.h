@@ -6,21 +6,20 @@
 // for. Every other release of this node, at a barrier or of another lock, takes what was put off along, because a release is the whole
 // node's.
 //
-// Any thread.
+// Any thread, and several at once: a protocol makes one release at a time, and whoever finds nothing left to send finds it sent. So what is
+// made up for while a node is on its way into a barrier is told there, or it is an interval that ended later, which goes with the lock.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 #include "dsm/protocol.h"
-#include "dsm/waiting.h"
 
 namespace weft::sync {
 
 class releases {
  public:
-  releases(port& p, dsm::protocol& of) : protocol_(of), gate_(p) {}
+  explicit releases(dsm::protocol& of) : protocol_(of) {}
 
   // An unlock that was put off has a number; 0: none.
   using number = std::uint64_t;
@@ -37,24 +36,10 @@ class releases {
   }
 
   // Unless that has been done meanwhile.
-  status make_up_for(number n) {
-    std::scoped_lock lock(gate_);
-    return owed(n) ? make() : status();
-  }
-
-  // At a barrier: the release, and then `tell`, which collects the node's news. Nothing that was put off is made up for in between, so the
-  // barrier tells all of it.
-  template <typename Tell>
-  status make_and(Tell&& tell) {
-    std::scoped_lock lock(gate_);
-    if (auto made = make(); !made) return made;
-    tell();
-    return {};
-  }
+  status make_up_for(number n) { return owed(n) ? make() : status(); }
 
  private:
   dsm::protocol& protocol_;
-  dsm::gate gate_;  // who holds it makes a release, which waits for homes and not for locks or barriers
   std::atomic<number> last_{0}, done_{0};
 };
 

@@ -48,7 +48,7 @@ status words::change_and_ring(object_number n, word value) {
   if (!protocol_.carries_notices())
     if (auto released = protocol_.release(); !released) return released;
   if (auto put = port_.put(m, cards_[m].objects, offset(n), std::as_bytes(std::span<const word, 1>(&value, 1))); !put) return put;
-  if (auto fenced = port_.fence(m); !fenced) return fenced;
+  // An atomic operation is performed after the put, and waits for its answer: then the value is there.
   const auto waiting = port_.swap(m, cards_[m].objects, offset(n) + offsetof(object, waiting), 0);
   if (!waiting) return waiting.failure();
   if (*waiting == 0) return {};

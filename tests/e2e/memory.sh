@@ -41,6 +41,7 @@ cashmere_with_other_notices_is_right() {
   for variant in immediate unsafe=1 immediate+unsafe=2; do
     right_on 3 --protocol cashmere:$variant
     right_on 2 --protocol cashmere:$variant --engine mprotect
+    right_on 2 --protocol cashmere:$variant --fabric udp --impair loss=1%
   done
 }
 hlrc_is_right_on_ofi() { right_on 4 --protocol hlrc --fabric ofi; }

@@ -17,7 +17,7 @@ result<std::unique_ptr<cashmere>> cashmere::create(port& p, dsm::pages& memory, 
   auto directory = dsm::lazy_memory::create(memory.count() * c->entry_words_ * sizeof(word));
   if (!directory) return directory.failure();
   c->directory_ = std::move(*directory);
-  for (dsm::page_set* s : {&c->weak_, &c->unsafe_}) {
+  for (dsm::page_set* s : {&c->told_, &c->weak_, &c->unsafe_}) {
     auto made = dsm::page_set::create(memory.count());
     if (!made) return made.failure();
     *s = std::move(*made);
@@ -49,8 +49,8 @@ status cashmere::fetch(node_id home, extent e) {
     if (!before) return before.failure();
     if (*before == 0)
       if (auto told = port_.enqueue(home, cards_[home].first_copies, word{p}); !told) return told;
-    if (auto noted = note_joined(home, p); !noted) return noted;
   }
+  if (auto noted = note_joined(home, e); !noted) return noted;
   const auto offset = std::uint64_t{e.first} * page_bytes;
   const auto into = pages_.frames().span().subspan(offset, std::size_t{e.count()} * page_bytes);
   return port_.get(home, homes_.frames(home), offset, into);
@@ -65,28 +65,55 @@ bool cashmere::shared_by_others(page_id p) {
 }
 
 status cashmere::leave(node_id home, page_id p) {
+  bool told = false;
   if (doubts()) {
     std::scoped_lock lock(doubts_lock_);
     weak_.erase(p);
     unsafe_.erase(p);
+    told = told_.contains(p);
+    told_.erase(p);
   }
-  if (auto left = port_.fetch_and(home, cards_[home].directory, own_offset(p), ~own_bit()); !left || !how_.immediate) return left.failure();
+  if (auto left = port_.fetch_and(home, cards_[home].directory, own_offset(p), ~own_bit()); !left || !told) return left.failure();
   return port_.fetch_and(home, cards_[home].directory, own_writer_offset(p), ~own_bit()).failure();
 }
 
 // --- directory entries -----------------------------------------------------------------------------------------------------------
 
-status cashmere::read_entry(node_id home, page_id p, entry& into) {
-  into.resize(entry_words_);
-  return port_.get(home, cards_[home].directory, directory_offset(p), std::as_writable_bytes(std::span(into)));
+status cashmere::read_entries(node_id home, extent of, std::span<word> into) {
+  return port_.get(home, cards_[home].directory, directory_offset(of.first), std::as_writable_bytes(into));
 }
 
-bool cashmere::written_here(const entry& e) const noexcept {
+// Asked for together, because the answers to many take hardly longer than one; neighbours at one home by one question. Behind the gate, so
+// only one thread of a node has so many questions under way.
+status cashmere::read_entries(std::span<const written_page> of, std::span<word> into) {
+  constexpr std::size_t at_once = 64;
+  std::vector<transfer> asked;
+  status all;
+  for (std::size_t i = 0; i < of.size() && all;) {
+    for (asked.clear(); i < of.size() && asked.size() < at_once && all;) {
+      const auto [first, home] = of[i];
+      std::size_t run = 1;
+      while (i + run < of.size() && of[i + run].home == home && of[i + run].page == first + run) ++run;
+      const auto words = into.subspan(i * entry_words_, run * entry_words_);
+      const auto one = port_.start_get(home, cards_[home].directory, directory_offset(first), std::as_writable_bytes(words));
+      if (one)
+        asked.push_back(*one);
+      else
+        all = one.failure();
+      i += run;
+    }
+    for (const transfer& t : asked)
+      if (auto got = port_.finish(t); !got) all = std::move(got);
+  }
+  return all;
+}
+
+bool cashmere::written_here(entry e) const noexcept {
   return how_.immediate && (e[bit_words_ + port_.self() / 64] & own_bit()) != 0;
 }
 
 // Cashmere 2.2: two or more use the page, and one of them writes it. The other is this node.
-bool cashmere::weak(const entry& e) const noexcept {
+bool cashmere::weak(entry e) const noexcept {
   word others = 0;
   for (std::size_t i = 0; how_.immediate && i < bit_words_; ++i)
     others |= e[bit_words_ + i] & (i == port_.self() / 64 ? ~own_bit() : ~word{0});
@@ -94,7 +121,7 @@ bool cashmere::weak(const entry& e) const noexcept {
 }
 
 template <typename Do>
-std::uint32_t cashmere::for_others(const entry& e, Do&& each) const {
+std::uint32_t cashmere::for_others(entry e, Do&& each) const {
   std::uint32_t count = 0;
   for (std::size_t i = 0; i < bit_words_; ++i)
     for (word left = e[i]; left != 0; left &= left - 1) {
@@ -107,13 +134,13 @@ std::uint32_t cashmere::for_others(const entry& e, Do&& each) const {
 }
 
 // Cashmere 2.2: a page for which many notices must be sent turns unsafe. Who joins from now on sees that, and who has joined before is
-// among the sharers that are read then. True: it has turned by this call, and is unsafe when these have been told.
-result<bool> cashmere::read_to_tell(node_id home, page_id p, entry& into) {
-  if (auto got = read_entry(home, p, into); !got) return got;
-  if (!has_state() || state_of(into) != 0 || for_others(into, [](node_id) {}) < how_.unsafe_from) return false;
+// among the sharers that are read then. True: it has turned by this call, and is unsafe when these have been told. The entry was read just
+// now, and is brought up to date.
+result<bool> cashmere::turn_if_many(node_id home, page_id p, entry e) {
+  if (!has_state() || state_of(e) != 0 || for_others(e, [](node_id) {}) < how_.unsafe_from) return false;
   const auto before = port_.fetch_or(home, cards_[home].directory, state_offset(p), turning);
   if (!before) return before.failure();
-  if (auto got = read_entry(home, p, into); !got) return got;
+  if (auto got = read_entries(home, {p, p + 1}, e); !got) return got;
   return (*before & turning) == 0;
 }
 
@@ -133,24 +160,28 @@ status cashmere::count_release(node_id home, page_id p) {
 
 // --- the variants' faults ----------------------------------------------------------------------------------------------------------
 
-// After the bit is set and before the page is read: who writes or releases later finds this node among the sharers, or is found here.
-status cashmere::note_joined(node_id home, page_id p) {
+// After the bits are set and before the pages are read: who writes or releases later finds this node among the sharers, or is found here.
+status cashmere::note_joined(node_id home, extent of) {
   if (!doubts()) return {};
-  entry e;
-  if (auto got = read_entry(home, p, e); !got) return got;
+  std::vector<word> entries(of.count() * entry_words_);
+  if (auto got = read_entries(home, of, entries); !got) return got;
   std::scoped_lock lock(doubts_lock_);
-  if (weak(e)) weak_.insert(p);
-  if (state_of(e) != 0) remember(p, e);
+  for (page_id p = of.first; p < of.last; ++p) {
+    const entry e = nth(entries, p - of.first);
+    told_.erase(p);  // at this home it is not
+    if (weak(e)) weak_.insert(p);
+    if (state_of(e) != 0) remember(p, e);
+  }
   return {};
 }
 
 // Who has a page turned tells all others. Its own copy is as good as it was, and is asked for from now on.
-void cashmere::keep_asking(page_id p, const entry& e) {
+void cashmere::keep_asking(page_id p, entry e) {
   std::scoped_lock lock(doubts_lock_);
   if (!unsafe_.contains(p)) remember(p, e);
 }
 
-void cashmere::remember(page_id p, const entry& e) noexcept {
+void cashmere::remember(page_id p, entry e) noexcept {
   unsafe_.insert(p);
   reinterpret_cast<word*>(states_.base())[p] = state_of(e);
 }
@@ -159,26 +190,39 @@ void cashmere::remember(page_id p, const entry& e) noexcept {
 // has been done since the page was joined: who has joined since knows that it is weak.
 status cashmere::will_write(node_id home, page_id p) {
   if (!how_.immediate) return {};
+  {
+    std::scoped_lock lock(doubts_lock_);
+    if (told_.contains(p)) return {};
+    told_.insert(p);
+  }
   const auto before = port_.fetch_or(home, cards_[home].directory, own_writer_offset(p), own_bit());
   if (!before) return before.failure();
-  if ((*before & own_bit()) != 0) return {};
-  entry e;
-  const auto turned = read_to_tell(home, p, e);
+  std::vector<word> words(entry_words_);
+  const entry e(words);
+  if (auto got = read_entries(home, {p, p + 1}, e); !got) return got;
+  const auto turned = turn_if_many(home, p, e);
   if (!turned) return turned.failure();
   if ((state_of(e) & unsafe) != 0) return {};
   if (*turned && home != port_.self()) keep_asking(p, e);
   status told;
   const auto tell = [&](node_id sharer) {
     if (told) told = port_.enqueue(sharer, cards_[sharer].notices, word{p});
-    if (told) told = port_.fence(sharer);
   };
   count(counter::notices_out, for_others(e, tell));
+  for_others(e, [&](node_id sharer) {
+    if (told) told = port_.fence(sharer);
+  });
   return told && *turned ? now_unsafe(home, p) : told.clone();
 }
 
 // A page that is free is not known to be written. Its first copier tells, as ever.
 void cashmere::set_free(extent e) {
-  for (page_id p = e.first; how_.immediate && p < e.last; ++p)
+  if (!how_.immediate) return;
+  {
+    std::scoped_lock lock(doubts_lock_);
+    for (page_id p = e.first; p < e.last; ++p) told_.erase(p);
+  }
+  for (page_id p = e.first; p < e.last; ++p)
     port_.fetch_and(port_.self(), cards_[port_.self()].directory, own_writer_offset(p), ~own_bit()).failure().ignore();
 }
 
@@ -215,11 +259,14 @@ status cashmere::take(const queue& from, std::vector<page_id>& into) {
 }
 
 status cashmere::find_sharers(const std::vector<written_page>& written) {
-  entry e;
+  std::vector<word> entries(written.size() * entry_words_);
+  if (auto got = read_entries(written, entries); !got) return got;
   std::vector<page_id> alone;
   turned_.clear();
-  for (const auto& [p, home] : written) {
-    const auto turned = read_to_tell(home, p, e);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto [p, home] = written[i];
+    const entry e = nth(entries, i);
+    const auto turned = turn_if_many(home, p, e);
     if (!turned) return turned.failure();
     if (*turned) {
       turned_.push_back({p, home});
@@ -278,13 +325,18 @@ status cashmere::doubt(std::vector<page_id>& into) {
     for (page_id p = weak_.next(0); p < pages_.count(); p = weak_.next(p + 1)) into.push_back(p);
     for (page_id p = unsafe_.next(0); p < pages_.count(); p = unsafe_.next(p + 1)) ask.push_back(p);
   }
+  // The gate is ours, so none of these is dropped before the answers are here.
+  std::vector<written_page> copies;
   for (const page_id p : ask) {
     dsm::page_table::hold e(table_, p);
-    if (e->now != dsm::view::cached) continue;
-    const node_id home = e->home_plus_1 - 1;
-    word now = 0;
-    if (auto got = port_.get(home, cards_[home].directory, state_offset(p), std::as_writable_bytes(std::span(&now, 1))); !got) return got;
-    std::scoped_lock lock(doubts_lock_);
+    if (e->now == dsm::view::cached) copies.push_back({p, e->home_plus_1 - 1});
+  }
+  std::vector<word> entries(copies.size() * entry_words_);
+  if (auto got = read_entries(copies, entries); !got) return got;
+  std::scoped_lock lock(doubts_lock_);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const page_id p = copies[i].page;
+    const word now = state_of(nth(entries, i));
     if (now / one_release != reinterpret_cast<word*>(states_.base())[p] / one_release) into.push_back(p);
   }
   return {};

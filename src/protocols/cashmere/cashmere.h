@@ -49,23 +49,27 @@ class cashmere final : public dsm::home_based {
   void set_free(dsm::extent e) override;
 
   // A directory entry, as it was read: the sharers, then the writers, then the state.
-  using entry = std::vector<word>;
+  using entry = std::span<word>;
   enum : word { turning = 1, unsafe = 2, one_release = 4 };  // of a state: two bits and a count of releases
   bool has_state() const noexcept { return how_.unsafe_from != 0; }
   bool doubts() const noexcept { return how_.immediate || has_state(); }  // weak_ and unsafe_ may hold pages
-  word state_of(const entry& e) const noexcept { return has_state() ? e.back() : 0; }
-  bool written_here(const entry& e) const noexcept;
-  bool weak(const entry& e) const noexcept;
+  word state_of(entry e) const noexcept { return has_state() ? e.back() : 0; }
+  bool written_here(entry e) const noexcept;
+  bool weak(entry e) const noexcept;
   template <typename Do>
-  std::uint32_t for_others(const entry& e, Do&& each) const;  // sharers but this node; how many
+  std::uint32_t for_others(entry e, Do&& each) const;  // sharers but this node; how many
 
-  status read_entry(node_id home, dsm::page_id p, entry& into);
-  result<bool> read_to_tell(node_id home, dsm::page_id p, entry& into);
+  // The entries of pages, one after another, into as many words as that takes.
+  status read_entries(node_id home, dsm::extent of, std::span<word> into);
+  status read_entries(std::span<const written_page> of, std::span<word> into);
+  entry nth(std::span<word> entries, std::size_t n) const noexcept { return entries.subspan(n * entry_words_, entry_words_); }
+
+  result<bool> turn_if_many(node_id home, dsm::page_id p, entry e);
   status now_unsafe(node_id home, dsm::page_id p);
   status count_release(node_id home, dsm::page_id p);
-  status note_joined(node_id home, dsm::page_id p);
-  void keep_asking(dsm::page_id p, const entry& e);
-  void remember(dsm::page_id p, const entry& e) noexcept;  // with doubts_lock_
+  status note_joined(node_id home, dsm::extent of);
+  void keep_asking(dsm::page_id p, entry e);
+  void remember(dsm::page_id p, entry e) noexcept;  // with doubts_lock_
   status doubt(std::vector<dsm::page_id>& into);
 
   status take(const queue& from, std::vector<dsm::page_id>& into);
@@ -94,6 +98,7 @@ class cashmere final : public dsm::home_based {
 
   // Copies that this node drops without being told. A page comes into a set and goes out of it with its entry held.
   os::spin_lock doubts_lock_;  // guards the following
+  dsm::page_set told_;         // immediate: pages whose writer's bit of this node is set
   dsm::page_set weak_;         // others may write them: dropped at every acquire
   dsm::page_set unsafe_;       // dropped at the acquire that finds them released since
   os::mapping states_;         // by page: an unsafe page's state when it was joined, or released here without anybody else between

@@ -81,13 +81,15 @@ void hlrc::serve_home(const message& m) {
     std::scoped_lock lock(copies_lock_);
     node_id elsewhere = 0;
     dsm::page_table::entry& e = table_.peek(p);
-    if (at_home(p, elsewhere) && e.home_plus_1 == port_.self() + 1) {
+    // A page that this node was given and has never used is not settled here.
+    if (at_home(p, elsewhere) && (!e.settled || e.home_plus_1 == port_.self() + 1)) {
       if (e.now == dsm::view::closed) {
         content.resize(page_bytes + holders(p).size_bytes());
         pages_.read(p, content.data());
         std::memcpy(content.data() + page_bytes, holders(p).data(), holders(p).size_bytes());
         record(p).gone_to_plus_1 = m.source + 1;
         e.home_plus_1 = m.source + 1;
+        e.settled = true;  // the page's word may be behind
       } else {
         wanted_.push_back(p);
       }

@@ -2,6 +2,7 @@
 // parts in that order: so nobody waits in a circle.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "dst/coherence/program.h"
 
@@ -19,7 +20,8 @@ struct cell_state {
 
 class maker {
  public:
-  explicit maker(std::uint64_t seed) : random_(seed ^ 0x70726f6772616d), loose_random_(seed ^ 0x6c6f6f7365) {}
+  explicit maker(std::uint64_t seed)
+      : random_(seed ^ 0x70726f6772616d), loose_random_(seed ^ 0x6c6f6f7365), rounds_random_(seed ^ 0x726f756e6473) {}
 
   program make() {
     choose_nodes();
@@ -27,6 +29,7 @@ class maker {
     locks_ = objects(1 + random_.below(4));
     shared_locks_ = objects(random_.below(3));
     choose_loose();
+    const bool has_rounds = rounds_random_.chance(0.3);
     const auto phases = 1 + random_.below(5);
     for (std::uint64_t phase = 0; phase < phases; ++phase) {
       begin_phase(phase == 0 && random_.chance(0.5));
@@ -34,6 +37,7 @@ class maker {
       for (std::uint64_t i = 0; i < units; ++i) {
         add_unit();
         if (loose_ != 0 && loose_random_.chance(0.5)) loose_section();
+        if (has_rounds && rounds_random_.chance(0.15)) rounds();
       }
       end_phase();
     }
@@ -91,7 +95,9 @@ class maker {
     loose_ = 1 + loose_random_.below(std::min<std::uint64_t>(more, 3));
     for (std::size_t i = 1; i <= loose_; ++i) p_.loose[p_.threads.size() - i] = true;
     loose_lock_ = locks_[loose_random_.below(locks_.size())];
-    always_[loose_random_.below(always_.size())] = true;
+    const auto first = loose_random_.below(always_.size());
+    always_[first] = true;
+    if (loose_random_.chance(0.5)) p_.arrays[p_.cells[first].array].where = weft::placement();  // they write while it gets its homes
     for (std::size_t c = 0; c < always_.size(); ++c)
       if (loose_random_.chance(0.2)) always_[c] = true;
   }
@@ -344,6 +350,44 @@ class maker {
       p_.steps[who[i]].push_back({unit, step_kind::receive, object, mutex, 0, lock_way::plain, some(4, guarded)});
   }
 
+  // A cell is written round after round, and others look at it in between, or do not: pages for which a protocol learns what to do. In
+  // each round the writer says that it has written, the others that they have looked, and then the next writer goes on; that is mostly the
+  // cell's owner, who is also the last one to hear from them. Decided apart from everything else.
+  void rounds() {
+    std::vector<std::uint32_t> owned;
+    for (std::uint32_t c = 0; c < states_.size(); ++c)
+      if (states_[c].now == rule::owned) owned.push_back(c);
+    if (owned.empty() || active_.size() < 2) return;
+    const auto c = owned[rounds_random_.below(owned.size())];
+    const thread owner = states_[c].of;
+    std::vector<thread> who = active_;
+    std::erase(who, owner);
+    for (std::size_t i = who.size(); i > 1; --i) std::swap(who[i - 1], who[rounds_random_.below(i)]);
+    who.resize(std::min<std::size_t>(who.size(), rounds_random_.between(1, 3)));
+    who.push_back(owner);
+    const auto unit = new_unit();
+    const double looks = rounds_random_.chance(0.5) ? 1 : rounds_random_.unit();
+    thread writer = owner;
+    std::uint64_t value = 0;
+    for (auto left = rounds_random_.between(3, 12); left != 0; --left) {
+      const auto written = p_.objects++, looked_at = p_.objects++;
+      std::vector<access> writes;
+      const auto before = std::exchange(value, rounds_random_.next() | 1);
+      writes.push_back({c, true, value});
+      if (before != 0 && rounds_random_.chance(0.3)) writes.push_back({c, true, value = before});  // back to what others may have seen
+      p_.steps[writer].push_back({unit, step_kind::add, written, unset, 1, lock_way::plain, std::move(writes)});
+      for (const thread t : who) {
+        if (t == writer) continue;
+        std::vector<access> look;
+        if (rounds_random_.chance(looks)) look.push_back({c, false, 0});
+        p_.steps[t].push_back({unit, step_kind::await_count, written, unset, 1, lock_way::plain, std::move(look)});
+        p_.steps[t].push_back({unit, step_kind::add, looked_at, unset, 1});
+      }
+      writer = left > 1 && rounds_random_.chance(0.15) ? who[rounds_random_.below(who.size())] : owner;
+      p_.steps[writer].push_back({unit, step_kind::await_count, looked_at, unset, who.size() - 1});
+    }
+  }
+
   // Blocks are given back by somebody else after a barrier, or at once.
   void block() {
     if (!blocks_ready_.empty() && random_.chance(0.6)) {
@@ -358,14 +402,20 @@ class maker {
     const auto unit = new_unit();
     const auto place = p_.places++;
     const thread t = any_thread();
-    p_.steps[t].push_back({unit, step_kind::allocate, place, unset, sizes[random_.below(std::size(sizes))]});
-    if (random_.chance(0.3))
+    const auto size = sizes[random_.below(std::size(sizes))];
+    p_.steps[t].push_back({unit, step_kind::allocate, place, unset, size});
+    if (random_.chance(0.3)) {
       p_.steps[t].push_back({unit, step_kind::give_back, place});
-    else
+      for (int more = 0; more < 2; ++more) {  // one of them may be where the first was
+        p_.steps[t].push_back({unit, step_kind::allocate, p_.places, unset, size});
+        blocks_made_.push_back({p_.places++, unit});
+      }
+    } else {
       blocks_made_.push_back({place, unit});
+    }
   }
 
-  weft::base::random random_, loose_random_;
+  weft::base::random random_, loose_random_, rounds_random_;
   program p_;
   std::uint64_t loose_ = 0;         // threads
   std::uint32_t loose_lock_ = unset;

@@ -59,6 +59,8 @@ class runner {
     for (const step& s : p_.steps[t]) {
       if (random_.chance(p_.pause_chance))
         cluster_.time().pause(n.id(), cluster_.time().now() + static_cast<nanoseconds>(random_.between(1, 30'000)) * microsecond);
+      if (p_.loose[t] && random_.chance(0.5))  // so that it is still at work when the others are at their barriers
+        cluster_.time().nap(static_cast<nanoseconds>(random_.between(1, 500)) * microsecond);
       if (trace_) std::printf("%12.6f ms  thread %u on node %u: %s\n", milliseconds(), t, n.id(), to_string(s).c_str());
       cluster_.time().doing(to_string(s));
       do_step(n, t, s);

@@ -1,0 +1,158 @@
+#include "dst/coherence/choices.h"
+
+#include <cstdio>
+#include <string_view>
+
+#include "base/text.h"
+#include "dst/coherence/apart.h"
+#include "dst/coherence/choosers.h"
+#include "dst/coherence/cluster.h"
+
+namespace dst {
+
+using weft::base::format;
+using weft::dsm::page_bytes;
+using weft::dsm::protocol_statistics;
+
+namespace {
+
+constexpr unsigned longest_way = 60;  // seconds
+constexpr std::uint32_t pages = 40;   // whose home is node 0
+
+// One node's part in a round, after which there is a barrier.
+struct turn {
+  cluster::node& node;
+  std::byte* base;
+  std::uint32_t round;
+
+  node_id self() const { return node.id(); }
+  void read(std::uint32_t page) const { node.access(base + page * page_bytes, 1, false, [](std::byte*, std::size_t, std::size_t) {}); }
+  void write(std::uint32_t page) const {
+    node.access(base + page * page_bytes, 1, true, [](std::byte* here, std::size_t, std::size_t) { *here ^= std::byte{1}; });
+  }
+};
+
+struct count {
+  const char* name;
+  std::uint64_t protocol_statistics::*of;
+};
+constexpr count changed_pages{"changed_pages", &protocol_statistics::changed_pages};
+constexpr count fetched_pages{"fetched_pages", &protocol_statistics::fetched_pages};
+constexpr count fetches{"fetches", &protocol_statistics::fetches};
+constexpr count read_faults{"read_faults", &protocol_statistics::read_faults};
+
+// A way to use pages, and what a node may count in the rounds from `from` on.
+struct way {
+  const char* name;
+  std::string_view protocols;  // those that choose, with blanks around each
+  network_style network;
+  node_id nodes;
+  std::uint32_t rounds;
+  void (*play)(const turn&);
+  node_id at;
+  count counted;
+  std::uint32_t from;
+  std::uint64_t least, most;
+};
+
+constexpr std::string_view with_homes = " hlrc auto hlrc-au aurc hlrc-moving hlrc-update cashmere:copied ";
+constexpr std::string_view by_cashmere = " cashmere:copied cashmere:immediate cashmere:unsafe=1 ";
+
+constexpr way ways[] = {
+    {"a page that one node writes gets it for its home", " auto hlrc-moving ", network_style::messages, 3, 20,
+     [](const turn& t) {
+       if (t.self() == 1) t.write(0);
+     },
+     1, changed_pages, 10, 0, 0},
+    {"a page that is read between its changes is updated", " auto ", network_style::messages, 3, 60,
+     [](const turn& t) {
+       if (t.self() == 0 && t.round % 2 == 0) t.write(0);
+       if (t.self() == 1 && t.round % 2 == 1) t.read(0);
+     },
+     1, fetched_pages, 12, 0, 0},
+    {"a page that moves from writer to writer is not updated", " auto ", network_style::messages, 3, 40,
+     [](const turn& t) {
+       if (t.self() != t.round % 2 + 1) return;
+       t.read(0);
+       t.write(0);
+     },
+     1, fetched_pages, 20, 10, 10},
+    {"copies that nobody uses any more cost their home nothing", " auto ", network_style::messages, 3, 80,
+     [](const turn& t) {
+       if (t.self() == 0 && t.round % 2 == 0) t.write(0);
+       if (t.self() != 0 && t.round % 2 == 1 && t.round < 20) t.read(0);
+     },
+     0, changed_pages, 60, 0, 0},
+    {"a page that nobody had copies of starts anew", " auto ", network_style::messages, 3, 100,
+     [](const turn& t) {
+       if (t.round < 60) {
+         if (t.self() == 0 && t.round % 2 == 0) t.write(0);
+         if (t.self() != 0 && t.round % 2 == 1 && t.round < 20) t.read(0);
+       } else if (t.self() == t.round % 2 + 1) {
+         t.read(0);
+         t.write(0);
+       }
+     },
+     1, fetched_pages, 80, 10, 10},
+    {"pages that are read in a row are fetched together", with_homes, network_style::messages, 2, 2,
+     [](const turn& t) {
+       for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < 32; ++p) t.read(p);
+     },
+     1, fetches, 1, 1, 8},
+    {"pages at equal distances are fetched together", by_cashmere, network_style::mapped, 2, 2,
+     [](const turn& t) {
+       for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < pages; p += 3) t.read(p);
+     },
+     1, fetches, 1, 1, 6},
+    {"a home opens its pages together", with_homes, network_style::messages, 2, 2,
+     [](const turn& t) {
+       for (std::uint32_t p = 0; t.self() == 0 && t.round == 1 && p < 32; ++p) t.read(p);
+     },
+     0, read_faults, 1, 1, 4},
+};
+
+// What went wrong, or what was counted.
+std::optional<std::string> play(const way& w, const std::string& protocol, std::uint64_t& counted) {
+  cluster_options o;
+  o.protocol = protocol;
+  o.nodes = w.nodes;
+  o.network = w.network;
+  o.pages = 64;
+  departing_chooser plain({});
+  cluster c(o, plain);
+  c.run([&](cluster::node& n) {
+    auto* base = static_cast<std::byte*>(n.space().allocate_together(pages * page_bytes, page_bytes, weft::placement::on(0)));
+    n.space().barrier();
+    std::uint64_t before = 0;
+    for (std::uint32_t round = 0; round < w.rounds; ++round) {
+      if (round == w.from) before = n.space().statistics().*w.counted.of;
+      w.play({n, base, round});
+      n.space().barrier();
+      c.time().progress();
+    }
+    if (n.id() == w.at) counted = n.space().statistics().*w.counted.of - before;
+  });
+  return c.time().failure();
+}
+
+}  // namespace
+
+std::optional<std::string> run_choices(const std::string& protocol) {
+  std::size_t tried = 0;
+  for (const way& w : ways) {
+    if (w.protocols.find(" " + protocol + " ") == std::string_view::npos) continue;
+    const auto failed = apart::run(longest_way, [&](report& r) {
+      std::uint64_t counted = 0;
+      if (const auto wrong = play(w, protocol, counted)) return r.failed(*wrong);
+      if (counted < w.least || counted > w.most)
+        r.failed(format("node %u has %llu %s from round %u on, not %llu to %llu", w.at, static_cast<unsigned long long>(counted),
+                        w.counted.name, w.from, static_cast<unsigned long long>(w.least), static_cast<unsigned long long>(w.most)));
+    });
+    if (failed) return format("%s: %s: %s", protocol.c_str(), w.name, failed->how.c_str());
+    ++tried;
+  }
+  std::printf("%s: %zu ways to use pages, and it chooses as it should\n", protocol.c_str(), tried);
+  return std::nullopt;
+}
+
+}  // namespace dst
