@@ -19,9 +19,10 @@ using dsm::page_id;
 
 // --- the home --------------------------------------------------------------------------------------------------------------------
 
-// Pages are sent to somebody who asks for them. Many at once cost little each; so do those before them, which were asked for one by one
+// Pages, or none, are sent to somebody who asks for them. Many at once cost little each; so do those before them, which were asked for one by one
 // to find out that there is a long row, and its end. With copies_lock_.
 void hlrc::note_fetch(dsm::extent e) {
+  if (e.count() == 0) return;
   constexpr unsigned in_a_row = request_cost / long_fetch + page_cost;
   const unsigned before = e.first != 0 ? record(e.first - 1).fetched : 0;
   const unsigned cost = before != 0 && before <= in_a_row ? page_cost : request_cost / e.count() + page_cost;

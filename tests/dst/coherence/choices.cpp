@@ -70,30 +70,26 @@ constexpr way ways[] = {
        if (t.self() == 1 && t.round % 2 == 1) t.read(0);
      },
      1, fetched_pages, 12, 0, 0},
-    {"a page that moves from writer to writer is not updated", " auto ", network_style::messages, 3, 40,
+    {"a long row of pages is fetched again, not updated", " auto ", network_style::messages, 3, 40,
      [](const turn& t) {
-       if (t.self() != t.round % 2 + 1) return;
-       t.read(0);
-       t.write(0);
+       for (std::uint32_t p = 0; p < 32; ++p) {
+         if (t.self() == 0 && t.round % 2 == 0) t.write(p);
+         if (t.self() == 1 && t.round % 2 == 1) t.read(p);
+       }
      },
-     1, fetched_pages, 20, 10, 10},
-    {"copies that nobody uses any more cost their home nothing", " auto ", network_style::messages, 3, 80,
+     1, fetched_pages, 20, 10 * 32, 10 * 32},
+    {"copies that nobody uses any more cost their home nothing", " auto ", network_style::messages, 3, 240,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);
        if (t.self() != 0 && t.round % 2 == 1 && t.round < 20) t.read(0);
      },
-     0, changed_pages, 60, 0, 0},
-    {"a page that nobody had copies of starts anew", " auto ", network_style::messages, 3, 100,
+     0, changed_pages, 200, 0, 0},
+    {"a page that is read seldom is updated in vain less and less often", " auto ", network_style::messages, 3, 1600,
      [](const turn& t) {
-       if (t.round < 60) {
-         if (t.self() == 0 && t.round % 2 == 0) t.write(0);
-         if (t.self() != 0 && t.round % 2 == 1 && t.round < 20) t.read(0);
-       } else if (t.self() == t.round % 2 + 1) {
-         t.read(0);
-         t.write(0);
-       }
+       if (t.self() == 0 && t.round % 2 == 0) t.write(0);
+       if (t.self() == 1 && t.round % 80 == 5) t.read(0);
      },
-     1, fetched_pages, 80, 10, 10},
+     0, changed_pages, 0, 20, 120},
     {"pages that are read in a row are fetched together", with_homes, network_style::messages, 2, 2,
      [](const turn& t) {
        for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < 32; ++p) t.read(p);
