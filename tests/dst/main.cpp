@@ -25,7 +25,9 @@
 #include <malloc.h>
 
 #include "base/text.h"
+#if !defined(DST_RELIABILITY_ONLY)
 #include "dst/coherence/command.h"
+#endif
 #include "dst/goodput.h"
 #include "dst/world.h"
 
@@ -91,7 +93,9 @@ void keep_freed_memory() {
 
 int main(int argc, char** argv) {
   keep_freed_memory();
+#if !defined(DST_RELIABILITY_ONLY)
   if (dst::asks_for_coherence(argc, argv)) return dst::coherence_command(argc, argv);
+#endif
   arguments a;
   if (!parse(argc, argv, a)) return usage();
   if (a.goodput) return check_goodput();
