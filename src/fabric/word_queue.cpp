@@ -33,7 +33,6 @@ word_queue* word_queue::create(std::byte* at, std::size_t bound) noexcept {
   auto* q = new (at) word_queue();
   q->gap_ticket_ = ~std::uint64_t{0};
   q->blocks_ = blocks_for(bound);
-  for (std::uint64_t b = 0; b < q->blocks_; ++b) q->directory()[b].store(pack(b, 0), std::memory_order_relaxed);
   return q;
 }
 
@@ -72,7 +71,7 @@ word_queue::buffer& word_queue::block_for_producer(std::uint64_t block) noexcept
   auto& entry = directory()[block & (blocks_ - 1)];
   for (unsigned turn = 0;; ++turn) {
     std::uint64_t seen = entry.load(std::memory_order_acquire);  // pairs with the release of whoever linked the buffer
-    if (label_of(seen) != static_cast<std::uint32_t>(block)) {   // an older block lives here: the bound
+    if (label_of(seen) != round_of(block)) {  // an older block lives here: the bound
       at_bound_.store(1, std::memory_order_relaxed);
       if (turn < 128)
         os::pause();
@@ -86,7 +85,7 @@ word_queue::buffer& word_queue::block_for_producer(std::uint64_t block) noexcept
       os::pause();
       continue;
     }
-    if (entry.compare_exchange_strong(seen, pack(block, fresh), std::memory_order_acq_rel)) return buffer_at(fresh);
+    if (entry.compare_exchange_strong(seen, pack(round_of(block), fresh), std::memory_order_acq_rel)) return buffer_at(fresh);
     return_buffer(fresh);
   }
 }
@@ -155,11 +154,11 @@ std::size_t word_queue::dequeue(std::span<word> into, bool abandon_gaps) noexcep
     const std::uint64_t block = head / slots_a_buffer;
     auto& entry = directory()[block & (blocks_ - 1)];
     const std::uint64_t seen = entry.load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
-    if (label_of(seen) != static_cast<std::uint32_t>(block) || number_of(seen) == 0) break;
+    if (label_of(seen) != round_of(block) || number_of(seen) == 0) break;
     taken += take_from(buffer_at(number_of(seen)), head, into.subspan(taken), abandon_gaps);
     if (head / slots_a_buffer == block) break;
     // Release: a producer that finds the entry free must not be overtaken by our reads of the buffer.
-    entry.store(pack(block + blocks_, 0), std::memory_order_release);
+    entry.store(pack(round_of(block + blocks_), 0), std::memory_order_release);
     return_buffer(number_of(seen));
   }
   head_.store(head, std::memory_order_relaxed);

@@ -68,6 +68,10 @@ class word_queue {
   static std::uint32_t label_of(std::uint64_t e) noexcept { return static_cast<std::uint32_t>(e >> 32); }
   static std::uint32_t number_of(std::uint64_t e) noexcept { return static_cast<std::uint32_t>(e); }
 
+  // An entry's label: the first block of the round through the directory that its block belongs to. So zeroed memory is a directory
+  // whose entries belong to the first blocks and have no buffers yet.
+  std::uint32_t round_of(std::uint64_t block) const noexcept { return static_cast<std::uint32_t>(block & ~(blocks_ - 1)); }
+
   std::atomic<std::uint64_t>* directory() noexcept;
   std::atomic<std::uint32_t>* links() noexcept;
   buffer& buffer_at(std::uint32_t number) noexcept;

@@ -29,7 +29,6 @@ result<std::unique_ptr<word_locks>> word_locks::create(port& p, dsm::protocol& p
   auto places = dsm::lazy_memory::create(most_places * sizeof(place));
   if (!places) return places.failure();
   l->places_ = std::move(*places);
-  for (std::uint32_t i = most_places; i-- > 0;) l->free_.push_back(i);
   card mine;
   for (auto [m, w] : {std::pair{&l->tails_, &mine.tails}, std::pair{&l->places_, &mine.places}}) {
     auto exposed = m->expose(p);
@@ -43,9 +42,10 @@ result<std::unique_ptr<word_locks>> word_locks::create(port& p, dsm::protocol& p
 
 result<std::uint32_t> word_locks::take_place() {
   std::scoped_lock lock(lock_);
-  if (free_.empty()) return status(errc::too_large, "the threads of a node hold or want more than 65536 locks at a time");
-  const auto i = free_.back();
-  free_.pop_back();
+  if (free_.empty() && used_places_ == most_places)
+    return status(errc::too_large, "the threads of a node hold or want more than 65536 locks at a time");
+  const auto i = free_.empty() ? used_places_++ : free_.back();
+  if (!free_.empty()) free_.pop_back();
   at(i) = {};
   return i;
 }

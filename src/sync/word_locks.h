@@ -83,7 +83,8 @@ class word_locks final : public locks {
   std::vector<card> cards_;
 
   os::spin_lock lock_;  // guards all below
-  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> free_;  // places that have been used and are free again
+  std::uint32_t used_places_ = 0;    // at some time: those from here on are free as well
   std::unordered_map<object_number, holding> held_;
   std::uint32_t kept_ = 0;  // how many of held_ are
 };

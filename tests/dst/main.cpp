@@ -22,8 +22,12 @@
 #include <string>
 #include <string_view>
 
+#include <malloc.h>
+
 #include "base/text.h"
+#if !defined(DST_RELIABILITY_ONLY)
 #include "dst/coherence/command.h"
+#endif
 #include "dst/goodput.h"
 #include "dst/world.h"
 
@@ -78,10 +82,20 @@ int check_goodput() {
   return worst >= 0.5 * without ? 0 : 1;
 }
 
+// Every run makes its nodes anew: what one has freed is the next one's, without a way through the kernel.
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  ::mallopt(M_TOP_PAD, 16 << 20);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_freed_memory();
+#if !defined(DST_RELIABILITY_ONLY)
   if (dst::asks_for_coherence(argc, argv)) return dst::coherence_command(argc, argv);
+#endif
   arguments a;
   if (!parse(argc, argv, a)) return usage();
   if (a.goodput) return check_goodput();

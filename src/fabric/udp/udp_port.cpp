@@ -376,16 +376,16 @@ void udp_port::ring(int event) {
   [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);  // a full counter is rung already
 }
 
-void udp_port::sleep(int event, bool with_socket, base::nanoseconds limit) {
-  if (limit <= 0) return;
+bool udp_port::sleep(int event, bool with_socket, base::nanoseconds limit) {
+  if (limit <= 0) return false;
   pollfd fds[] = {{event, POLLIN, 0}, {socket_->descriptor(), POLLIN, 0}};
   const timespec t{limit / base::second, limit % base::second};
   count(counter::system_calls);
   ::ppoll(fds, with_socket ? 2 : 1, &t, nullptr);
-  if (fds[0].revents) {
-    std::uint64_t rings;
-    [[maybe_unused]] const auto taken = ::read(event, &rings, sizeof rings);
-  }
+  if (!fds[0].revents) return false;
+  std::uint64_t rings;
+  [[maybe_unused]] const auto taken = ::read(event, &rings, sizeof rings);
+  return true;
 }
 
 void udp_port::block(sleeper who, base::nanoseconds limit) {
@@ -409,7 +409,7 @@ void udp_port::block(sleeper who, base::nanoseconds limit) {
       return;
     }
     nap_ = std::clamp(nap_ * 2, shortest_nap, longest_nap);
-    sleep(communication_event_.get(), false, nap_);
+    if (sleep(communication_event_.get(), false, nap_)) return;  // who has rung does not ring again for a longer sleep
   }
   nap_ = 0;
   const bool active = now - last_activity_.load(std::memory_order_relaxed) < active_for;

@@ -64,7 +64,7 @@ class udp_port final : public message_port {
   void run_timers(base::nanoseconds now);
   void bury(node_id node, base::nanoseconds now);
   base::nanoseconds next_deadline() const;
-  void sleep(int event, bool with_socket, base::nanoseconds limit);
+  bool sleep(int event, bool with_socket, base::nanoseconds limit);  // whether it was rung
   void ring(int event);
   void drain();
 
