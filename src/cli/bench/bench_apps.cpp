@@ -1,4 +1,5 @@
 // `weft bench apps`: the programs of apps/ as weft programs beside the same programs with threads.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -28,7 +29,7 @@ class program_samples {
     for (const auto& w : ways_) {
       into.advance(1, app_.label + ", " + w.title);
       const auto seconds = run_program({app_.program, how_.quick ? app_.quick_arguments : app_.arguments, w.workers, w.protocol, w.fabric,
-                                        "", how_.quick ? 1 : w.runs});
+                                        "", how_.quick ? 1 : std::max(app_.runs / w.slower, 2u)});
       if (seconds) into.add(w.owner, app_.label, *seconds);
       else into.fail(seconds.sentence());
     }

@@ -83,6 +83,8 @@ result<counted_run> run_counted(const program_run& r) {
     for (const char* calls : {"puts", "gets", "atomics", "enqueues", "sends", "fences"}) counted.messages += port.value(calls, 0.0);
     for (const char* payload : {"put_bytes", "get_bytes", "send_bytes"}) counted.bytes += port.value(payload, 0.0);
   }
+  counted.messages /= r.repeat;
+  counted.bytes /= r.repeat;
   return counted;
 }
 

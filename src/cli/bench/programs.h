@@ -24,8 +24,8 @@ struct program_run {
 // Seconds of the program's parallel part, the fastest if it is repeated.
 result<double> run_program(const program_run& r);
 
-// The same, and what all nodes together did from their start to their end: calls of the port, bytes in them, and every number of
-// `weft run --stats` by its name.
+// The same, and what all nodes together did from their start to their end, by run: calls of the port and bytes in them. Every number of
+// `weft run --stats` by its name, of all runs.
 struct counted_run {
   double seconds, messages, bytes;
   std::map<std::string, std::uint64_t> counts = {};

@@ -1,12 +1,14 @@
 // Choosing page by page: what the home learns from who changes and who fetches, and what a holder learns about its use of a copy.
 //
-// The home. If somebody else has fetched a page between its last changes, copies are updated from now on: a fetch that would come anyway is
-// saved. Data that moves from node to node is fetched only by who changes it next, and stays as it is.
+// The home adds up what the fetches of a page have cost since it changed before, and takes off what it would have cost to update all who
+// have had copies. If that has saved enough over the last changes, copies are updated from now on. A page that is fetched alone costs a
+// round trip; one of a row that is fetched together costs hardly more than an update, which has to find the changes first.
 //
 // The holder. Updates are wasted on a copy that is not used. After some updates the page is closed, with its contents kept up to date; if it
 // is used, the fault opens it again without a fetch, and it is left alone for twice as long. If as many updates come again and it is
 // still closed, the holder leaves: it tells the home that it has no copy.
 #include <algorithm>
+#include <bit>
 
 #include "dsm/own_handlers.h"
 #include "protocols/hlrc/hlrc.h"
@@ -17,27 +19,36 @@ using dsm::page_id;
 
 // --- the home --------------------------------------------------------------------------------------------------------------------
 
-// With copies_lock_.
-void hlrc::note_reader(page_id p, node_id reader) {
-  auto& known = record(p).reader_plus_1;
-  const auto r = static_cast<std::uint16_t>(reader + 1);
-  known = known == 0 || known == r ? r : several;
+// Pages are sent to somebody who asks for them. Many at once cost little each; so do those before them, which were asked for one by one
+// to find out that there is a long row, and its end. With copies_lock_.
+void hlrc::note_fetch(dsm::extent e) {
+  constexpr unsigned in_a_row = request_cost / long_fetch + page_cost;
+  const unsigned before = e.first != 0 ? record(e.first - 1).fetched : 0;
+  const unsigned cost = before != 0 && before <= in_a_row ? page_cost : request_cost / e.count() + page_cost;
+  for (page_id p = e.first; p < e.last; ++p) {
+    auto& fetched = record(p).fetched;
+    fetched = static_cast<std::uint8_t>(std::min(fetched + cost, 255u));
+  }
+  if (e.count() < long_fetch) return;
+  for (page_id p = e.first - std::min(e.first, long_fetch); p < e.first; ++p) record(p).fetched = 0;
 }
 
-// Changes of a page came from `writer`; whether it should be the page's home. With copies_lock_.
-bool hlrc::note_change(page_id p, node_id writer) {
+// Changes of a page came from `writer`, and to update one holder costs so much; whether it should be the page's home. With copies_lock_.
+bool hlrc::note_change(page_id p, node_id writer, unsigned cost) {
   page_record& r = record(p);
   const auto w = static_cast<std::uint16_t>(writer + 1);
-  const bool read = r.reader_plus_1 != 0 && r.reader_plus_1 != w;
-  r.reader_plus_1 = 0;
   if (adapts() && !r.update) {
-    r.read_in_a_row = read ? static_cast<std::uint8_t>(r.read_in_a_row + 1) : 0;
-    r.update = r.read_in_a_row >= reads_in_a_row;
+    unsigned others = 0;
+    for (word h : holders(p)) others += static_cast<unsigned>(std::popcount(h));
+    if (holders(p)[writer / 64] >> writer % 64 & 1) --others;
+    const unsigned saved = unsigned{r.saving} + std::exchange(r.fetched, std::uint8_t{0});
+    r.saving = static_cast<std::uint8_t>(std::min(saved > others * cost ? saved - others * cost : 0, 255u));
+    r.update = r.saving >= enough_saved << r.abandoned;
     if (r.update) newly_copied_.push_back(p);  // the home's own changes are to be known exactly from its next release on
   }
   r.in_a_row = r.writer_plus_1 == w ? static_cast<std::uint8_t>(r.in_a_row + 1) : 1;
   r.writer_plus_1 = w;
-  if (!settings_.moving || writer == port_.self() || r.in_a_row < changes_in_a_row) return false;
+  if (!settings_.moving || writer == port_.self() || r.in_a_row < (r.update ? updates_in_a_row : changes_in_a_row)) return false;
   r.in_a_row = 0;
   return true;
 }
@@ -49,8 +60,10 @@ void hlrc::free_abandoned() {
     std::scoped_lock lock(copies_lock_);
     for (page_id p : std::exchange(abandoned_, {})) {
       if (std::any_of(holders(p).begin(), holders(p).end(), [](word w) { return w != 0; })) continue;
-      record(p).update = false;
-      record(p).read_in_a_row = 0;
+      page_record& r = record(p);
+      r.update = false;
+      r.fetched = r.saving = 0;
+      r.abandoned = std::min<std::uint8_t>(r.abandoned + 1, most_abandoned);
       copied_.erase(p);
       alone.push_back(p);
     }
@@ -67,11 +80,13 @@ void hlrc::serve_leave(const message& m) {
 // --- a holder --------------------------------------------------------------------------------------------------------------------
 
 // With copies_lock_.
-void hlrc::note_update(page_id p, node_id home) {
-  page_use& u = use(p);
-  if (++u.updates < std::max(u.patience, least_patience)) return;
+void hlrc::note_update(const dsm::patch& changed, node_id home) {
+  page_use& u = use(changed.page());
+  const unsigned cost = u.updates + cost_of(changed);
+  u.updates = static_cast<std::uint8_t>(std::min(cost, unsigned{most_patience}));
+  if (cost < std::max(u.patience, least_patience)) return;
   u.updates = 0;
-  doubtful_.push_back({p, home});
+  doubtful_.push_back({changed.page(), home});
 }
 
 bool hlrc::still_good(page_id p) {

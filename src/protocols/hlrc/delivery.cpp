@@ -116,7 +116,7 @@ void hlrc::take_at_home(node_id writer, std::vector<dsm::patch>& changed, base::
       node_id to = 0;
       const bool gone = !at_home(c.page(), to);
       if (gone) moved.push_back({c.page(), to});
-      else if (note_change(c.page(), writer)) offered.push_back(c.page());
+      else if (note_change(c.page(), writer, cost_of(c))) offered.push_back(c.page());
       return gone;
     });
   }
@@ -193,7 +193,7 @@ void hlrc::take_update(const message& m) {
       for (const dsm::patch& each : changed)
         if (q->home != m.source && q->of.contains(each.page())) q->outdated = true;
     if (adapts())
-      for (const dsm::patch& each : changed) note_update(each.page(), m.source);
+      for (const dsm::patch& each : changed) note_update(each, m.source);
   }
   port_.send(static_cast<node_id>(m.words[1]), lane::reply, dsm::copy_update_reply, m.words.first(1)).ignore();
 }

@@ -82,22 +82,24 @@ void hlrc::serve_page(const message& m) {
   extent e{static_cast<page_id>(m.words[1]), static_cast<page_id>(m.words[2])};
   if (e.last > pages_.count() || e.first >= e.last || e.count() * page_bytes > most_payload) return;
   node_id elsewhere = port_.self();
+  bool updated = false;
   {
     std::scoped_lock lock(copies_lock_);
     for (page_id p = e.first; settings_.moving && p < e.last; ++p)
       if (!at_home(p, elsewhere)) e.last = p;
     for (page_id p = e.first; p < e.last; ++p) {
       if (knows_holders()) holders(p)[m.source / 64] |= word{1} << m.source % 64;
-      if (adapts()) note_reader(p, m.source);
+      updated = updated || updates(p);
       if (copied_.contains(p)) continue;
       copied_.insert(p);
       newly_copied_.push_back(p);
     }
+    if (adapts()) note_fetch(e);
   }
   mutable_bytes contents = pages_.frames().span().subspan(std::size_t{e.first} * page_bytes, std::size_t{e.count()} * page_bytes);
   // A copy that will be kept up to date must not hold what the home has not released: if it is changed back, that is no change.
   base::byte_buffer released;
-  if (knows_holders()) {
+  if (updated) {
     released.resize(contents.size());
     for (page_id p = e.first; p < e.last; ++p) pages_.read(p, released.data() + std::size_t{p - e.first} * page_bytes);
     contents = released;
@@ -133,7 +135,7 @@ status hlrc::release() {
   if (settings_.moving || adapts()) {
     std::scoped_lock guard(copies_lock_);
     for (const auto& [p, home] : written)
-      if (home == port_.self()) note_change(p, home);
+      if (home == port_.self()) note_change(p, home, update_cost);
   }
   if (settings_.moving)
     if (auto moved = move_homes(written); !moved) return moved;

@@ -76,16 +76,16 @@ class hlrc final : public dsm::home_based {
   struct page_record {
     std::uint32_t gone_to_plus_1;  // who is home now; 0: this node, if it was
     std::uint16_t writer_plus_1;   // whose changes came last, this node's own included
-    std::uint16_t reader_plus_1;   // who has fetched it since; 0: nobody, `several`: more than one node
     std::uint8_t in_a_row;         // how many changes came from that writer
-    std::uint8_t read_in_a_row;    // how many changes somebody else has read before the next one
+    std::uint8_t fetched;          // what its fetches since then have cost
+    std::uint8_t saving;           // what updates would have saved over the last changes
+    std::uint8_t abandoned;        // how often its copies were updated and nobody used them
     bool update;                   // adaptive: copies are updated
   };
-  static constexpr std::uint16_t several = UINT16_MAX;
   // What a node knows of its copy of a page whose copies are updated, adaptively.
   struct page_use {
-    std::uint8_t updates;   // since it was last known to be used
-    std::uint8_t patience;  // how many may come before it is looked whether it is used; 0: the least
+    std::uint8_t updates;   // since it was last known to be used, by cost
+    std::uint8_t patience;  // how much may come before it is looked whether it is used; 0: the least
     bool kept;              // closed, but good: for finding out whether it is used
   };
   struct doubtful_page {
@@ -142,14 +142,14 @@ class hlrc final : public dsm::home_based {
   void take_update_reply(const message& m);
   void take_at_home(node_id writer, std::vector<dsm::patch>& changed, base::writer& reply);
   bool at_home(dsm::page_id p, node_id& elsewhere) const;
-  bool note_change(dsm::page_id p, node_id writer);
-  void note_reader(dsm::page_id p, node_id reader);
+  bool note_change(dsm::page_id p, node_id writer, unsigned cost);
+  void note_fetch(dsm::extent e);
   bool updates(dsm::page_id p) const {
     return settings_.copies == copy_policy::updated || (adapts() && record(p).update);
   }
   bool knows_holders() const noexcept { return settings_.copies != copy_policy::dropped; }
   bool adapts() const noexcept { return settings_.copies == copy_policy::adaptive; }
-  void note_update(dsm::page_id p, node_id home);
+  void note_update(const dsm::patch& changed, node_id home);
   void forget_kept(std::span<const dsm::page_id> list);
   status question_copies();
   status leave_copy(const doubtful_page& d);
@@ -174,9 +174,16 @@ class hlrc final : public dsm::home_based {
   bool read(base::reader& in, node_id& node, interval& i) const;  // false: it makes no sense
   void compact(node_id node);
 
-  static constexpr std::uint8_t changes_in_a_row = 2;  // from one node, and it is offered the page
-  static constexpr std::uint8_t reads_in_a_row = 2;    // changes that others have read, and copies are updated
-  static constexpr std::uint8_t least_patience = 2, most_patience = 128;
+  static constexpr std::uint8_t changes_in_a_row = 2;    // from one node, and it is offered the page
+  static constexpr std::uint8_t updates_in_a_row = 16;   // the same of a page whose copies are updated: there is less to gain
+  // Costs, in those of telling one holder of one changed word.
+  static constexpr unsigned request_cost = 15, page_cost = 2;  // of a fetch, and of each page in it
+  static constexpr unsigned update_cost = 3;                   // if it is not known how much has changed
+  static constexpr unsigned enough_saved = 10;                 // then copies are updated; twice as much each time that it was a mistake
+  static constexpr std::uint8_t most_abandoned = 4;
+  static constexpr dsm::page_id long_fetch = 8;                // pages that are asked for at once, and it is part of a long row
+  static constexpr std::uint8_t least_patience = 10, most_patience = 250;
+  static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1024); }
   static constexpr std::size_t most_pages_logged = std::size_t{1} << 20;  // of one node; beyond, its intervals are merged
 
   const hlrc_settings settings_;
