@@ -12,8 +12,9 @@
 // write the result into an array whose planes are these rows. So pages are written at home only. A line's system is solved by one
 // worker, always in the same way, so the result does not depend on the workers.
 //
-// `--pipeline` is the way of message-passing versions: everybody keeps to the own planes, and the sweep in z goes through the workers, row
-// by row. A worker eliminates its part of a row's lines when the one before has done so, and puts in the solution when the one after has.
+// `--pipeline` is the way of message-passing versions, and of the one for shared memory that came from them: the grid is distributed in
+// cubes, everybody keeps to the own one, and all sweeps go through the workers, row by row. A worker eliminates its part of a row's lines when
+// the one before has done so, and puts in the solution when the one after has.
 //
 //   weft run -n 4 build/bin/appbt --size 32 --verify
 #include <weft/weft.h>
@@ -24,6 +25,7 @@
 
 #include "appbt_flow.h"
 #include "bands.h"
+#include "cubes.h"
 #include "options.h"
 #include "report.h"
 #include "steps.h"
@@ -39,9 +41,12 @@ struct problem {
   bool pipeline = false;
 };
 
-// How far a worker is in the pipeline: rows of all steps so far, each way.
-struct alignas(64) progress_of_worker {
-  weft::flag eliminated, solved;
+// How far a worker is in the pipeline of each direction: rows of all steps so far, each way.
+struct progress_of_worker {
+  struct alignas(64) each {
+    weft::flag done;
+  };
+  each eliminated[3], solved[3];
 };
 using progress_of_all = std::vector<progress_of_worker, weft::allocator<progress_of_worker>>;
 
@@ -175,27 +180,21 @@ struct grid {
   // Together.
   grid(const problem& p, std::size_t workers)
       : n(p.size),
-        flow(n, n * n * components, workers),
-        change(n, n * n * components, workers),
-        change_by_row(p.pipeline ? 1 : n, n * n * components, workers),
-        uppers(p.pipeline ? workers : 1, n * n * components * components, workers) {}
+        by(p.pipeline ? app::division::in_cubes(workers) : app::division::in_planes(workers)),
+        flow(n, by, workers),
+        change(n, by, workers),
+        change_by_row(p.pipeline ? 1 : n, n * n, workers),
+        uppers(p.pipeline ? workers : 1, n * n, workers) {}
 
-  state& flow_at(const place& p) const noexcept { return at(flow, p.i[2], p.i[1], p.i[0]); }
-  state& change_at(const place& p) const noexcept { return at(change, p.i[2], p.i[1], p.i[0]); }
-  state& change_by_row_at(const place& p) const noexcept { return at(change_by_row, p.i[1], p.i[2], p.i[0]); }
-  matrix& upper_at(std::size_t worker, std::size_t row, std::size_t column) const noexcept {
-    return reinterpret_cast<matrix*>(uppers.row(worker))[row * n + column];
-  }
+  state& flow_at(const place& p) const noexcept { return flow.at(p.i[0], p.i[1], p.i[2]); }
+  state& change_at(const place& p) const noexcept { return change.at(p.i[0], p.i[1], p.i[2]); }
+  state& change_by_row_at(const place& p) const noexcept { return change_by_row.row(p.i[1])[p.i[2] * n + p.i[0]]; }
 
   std::size_t n;
-  app::bands<double, Where> flow, change;   // by z, then y, then x
-  app::bands<double, Where> change_by_row;  // by y, then z, then x
-  app::bands<double, Where> uppers;         // by worker, then y, then x: what the next one's elimination begins with
-
- private:
-  state& at(const app::bands<double, Where>& a, std::size_t plane, std::size_t row, std::size_t column) const noexcept {
-    return reinterpret_cast<state*>(a.row(plane))[row * n + column];
-  }
+  const app::division by;
+  app::cubes<state, Where> flow, change;
+  app::bands<state, Where> change_by_row;  // by y, then z, then x
+  app::bands<matrix, Where> uppers;        // by worker, then by its lines: what the next one's elimination begins with
 };
 
 // One worker's part.
@@ -206,17 +205,10 @@ class stepping {
 
   // `pipeline`: of all workers; null if there is none.
   stepping(const grid<Where>& g, std::uint64_t seed, worker& me, progress_of_all* pipeline = nullptr)
-      : g_(g),
-        pipeline_(pipeline),
-        known_(seed),
-        me_(me),
-        first_(app::inner_share_of(me, g.n).first),
-        last_(app::inner_share_of(me, g.n).second),
-        line_(g.n) {
-    const auto [first, last] = me.share_of(g.n);
-    for (std::size_t z = first; z < last; ++z)
-      for (std::size_t y = 0; y < g.n; ++y)
-        for (std::size_t x = 0; x < g.n; ++x) g.flow_at({{x, y, z}}) = initial({{x, y, z}});
+      : g_(g), pipeline_(pipeline), known_(seed), me_(me), line_(g.n) {
+    for (std::size_t d = 0; d < 3; ++d) own_[d] = g.by.share_of(me.rank(), d, g.n);
+    for_points(own_, [&](const place& p) { g.flow_at(p) = initial(p); });
+    for (auto& [first, last] : own_) first = std::max<std::size_t>(first, 1), last = std::min(last, g.n - 1);
     for_own([&](const place& p) {
       state f = right_hand_side(p, g_.n, [&](const place& q) { return known(q); });
       for (auto& value : f) value = -value;
@@ -232,14 +224,17 @@ class stepping {
       for (std::size_t c = 0; c < components; ++c) g_.change_at(p)[c] = time_step * (r[c] + (*forcing)[c]);
       ++forcing;
     });
-    for (std::size_t z = first_; z < last_; ++z) {
-      const auto change_at = [&](const place& p) -> state& { return g_.change_at(p); };
-      for (std::size_t y = 1; y + 1 < g_.n; ++y) sweep(0, {{0, y, z}}, change_at, change_at);
-      for (std::size_t x = 1; x + 1 < g_.n; ++x) sweep(1, {{x, 0, z}}, change_at, change_at);
+    if (pipeline_) {
+      for (std::size_t d = 0; d < 3; ++d) {
+        sweep_by_pipeline(d);
+        me_.barrier();
+      }
+    } else {
+      sweep_in_planes();
+      me_.barrier();
+      sweep_z_by_rows();
+      me_.barrier();
     }
-    if (pipeline_) sweep_z_by_pipeline();
-    else sweep_z_by_rows();
-    me_.barrier();
     for_own([&](const place& p) {
       for (std::size_t c = 0; c < components; ++c) g_.flow_at(p)[c] += (pipeline_ ? g_.change_at(p) : g_.change_by_row_at(p))[c];
     });
@@ -257,12 +252,19 @@ class stepping {
   }
 
  private:
+  using block = std::array<std::pair<std::size_t, std::size_t>, 3>;  // points of x, y, z
+
+  template <typename Visit>
+  static void for_points(const block& of, Visit&& visit) {
+    for (std::size_t z = of[2].first; z < of[2].second; ++z)
+      for (std::size_t y = of[1].first; y < of[1].second; ++y)
+        for (std::size_t x = of[0].first; x < of[0].second; ++x) visit(place{{x, y, z}});
+  }
+
   // The own inner points, in the order in which they lie.
   template <typename Visit>
   void for_own(Visit&& visit) const {
-    for (std::size_t z = first_; z < last_; ++z)
-      for (std::size_t y = 1; y + 1 < g_.n; ++y)
-        for (std::size_t x = 1; x + 1 < g_.n; ++x) visit(place{{x, y, z}});
+    for_points(own_, visit);
   }
 
   // The line in direction d that begins at a point of the border.
@@ -274,59 +276,87 @@ class stepping {
     for (std::size_t i = 1; i + 1 < g_.n; ++i) to(point(i)) = line_.x[i];
   }
 
+  void sweep_in_planes() {
+    const auto change_at = [&](const place& p) -> state& { return g_.change_at(p); };
+    for (std::size_t z = own_[2].first; z < own_[2].second; ++z) {
+      for (std::size_t y = 1; y + 1 < g_.n; ++y) sweep(0, {{0, y, z}}, change_at, change_at);
+      for (std::size_t x = 1; x + 1 < g_.n; ++x) sweep(1, {{x, 0, z}}, change_at, change_at);
+    }
+  }
+
   void sweep_z_by_rows() {
-    me_.barrier();
-    for (std::size_t y = first_; y < last_; ++y)
+    for (std::size_t y = own_[2].first; y < own_[2].second; ++y)
       for (std::size_t x = 1; x + 1 < g_.n; ++x)
         sweep(
             2, {{x, y, 0}}, [&](const place& p) -> state& { return g_.change_at(p); },
             [&](const place& p) -> state& { return g_.change_by_row_at(p); });
   }
 
-  // Row by row: the own planes' part of the elimination, and then of the solution, which is the change of the flow. Who has no planes has no
-  // part in it.
-  void sweep_z_by_pipeline() {
+  // Row by row: the own part of the elimination along d, and then of the solution. Who has no points has no part in it.
+  void sweep_by_pipeline(std::size_t d) {
     const std::uint64_t before = rows_done_;
-    rows_done_ += g_.n;
-    if (first_ >= last_) return;
-    const auto line_at = [&](std::size_t x, std::size_t y, std::size_t z) -> state& { return g_.change_at({{x, y, z}}); };
-    uppers_.resize((last_ - first_) * g_.n * g_.n);
-    for (std::size_t y = 1; y + 1 < g_.n; ++y) {
-      if (first_ > 1) (*pipeline_)[owner_of(first_ - 1)].eliminated.wait(before + y);
-      for (std::size_t x = 1; x + 1 < g_.n; ++x) {
-        line_.x[first_ - 1] = first_ > 1 ? line_at(x, y, first_ - 1) : state{};
-        line_.upper(first_ - 1) = first_ > 1 ? g_.upper_at(owner_of(first_ - 1), y, x) : matrix{};
-        for (std::size_t z = first_; z < last_; ++z) line_.x[z] = line_at(x, y, z);
-        line_.eliminate(2, first_, last_, [&](std::size_t z) { return g_.flow_at({{x, y, z}}); });
-        for (std::size_t z = first_; z < last_; ++z) {
-          line_at(x, y, z) = line_.x[z];
-          uppers_[((z - first_) * g_.n + y) * g_.n + x] = line_.upper(z);
+    if (d == 2) rows_done_ += g_.n;
+    const auto [first, last] = own_[d];
+    const std::size_t across = d == 2 ? 1 : 2, along = d == 0 ? 1 : 0;  // where rows differ; where lines of a row do
+    const auto [first_row, last_row] = own_[across];
+    const auto [first_line, last_line] = own_[along];
+    if (first >= last || first_row >= last_row || first_line >= last_line) return;
+    const bool at_begin = first == 1, at_end = last == g_.n - 1;
+    const std::size_t previous = at_begin ? me_.rank() : neighbour(d, first - 1), next = at_end ? me_.rank() : neighbour(d, last);
+    progress_of_worker& own = (*pipeline_)[me_.rank()];
+    const auto number = [&](std::size_t row, std::size_t l) {
+      return (row - first_row) * (last_line - first_line) + l - first_line;
+    };
+    const auto upper_at = [&](std::size_t row, std::size_t l, std::size_t i) -> matrix& {
+      return uppers_[number(row, l) * (last - first) + i - first];
+    };
+    uppers_.resize(number(last_row, first_line) * (last - first));
+
+    for (std::size_t row = first_row; row < last_row; ++row) {
+      if (!at_begin) (*pipeline_)[previous].eliminated[d].done.wait(before + row);
+      for (std::size_t l = first_line; l < last_line; ++l) {
+        const auto point = line_through(d, across, row, along, l);
+        line_.x[first - 1] = at_begin ? state{} : g_.change_at(point(first - 1));
+        line_.upper(first - 1) = at_begin ? matrix{} : g_.uppers.row(previous)[number(row, l)];
+        for (std::size_t i = first; i < last; ++i) line_.x[i] = g_.change_at(point(i));
+        line_.eliminate(d, first, last, [&](std::size_t i) { return g_.flow_at(point(i)); });
+        for (std::size_t i = first; i < last; ++i) {
+          g_.change_at(point(i)) = line_.x[i];
+          upper_at(row, l, i) = line_.upper(i);
         }
-        g_.upper_at(me_.rank(), y, x) = line_.upper(last_ - 1);
+        g_.uppers.row(me_.rank())[number(row, l)] = line_.upper(last - 1);
       }
-      (*pipeline_)[me_.rank()].eliminated.set(before + y);
+      own.eliminated[d].done.set(before + row);
     }
-    const bool at_the_end = last_ == g_.n - 1;
-    for (std::size_t y = 1; y + 1 < g_.n; ++y) {
-      if (!at_the_end) (*pipeline_)[owner_of(last_)].solved.wait(before + y);
-      for (std::size_t x = 1; x + 1 < g_.n; ++x) {
-        line_.x[last_] = at_the_end ? state{} : line_at(x, y, last_);
-        for (std::size_t z = first_; z < last_; ++z) {
-          line_.x[z] = line_at(x, y, z);
-          line_.upper(z) = uppers_[((z - first_) * g_.n + y) * g_.n + x];
+    for (std::size_t row = first_row; row < last_row; ++row) {
+      if (!at_end) (*pipeline_)[next].solved[d].done.wait(before + row);
+      for (std::size_t l = first_line; l < last_line; ++l) {
+        const auto point = line_through(d, across, row, along, l);
+        line_.x[last] = at_end ? state{} : g_.change_at(point(last));
+        for (std::size_t i = first; i < last; ++i) {
+          line_.x[i] = g_.change_at(point(i));
+          line_.upper(i) = upper_at(row, l, i);
         }
-        line_.substitute(first_, last_);
-        for (std::size_t z = first_; z < last_; ++z) line_at(x, y, z) = line_.x[z];
+        line_.substitute(first, last);
+        for (std::size_t i = first; i < last; ++i) g_.change_at(point(i)) = line_.x[i];
       }
-      (*pipeline_)[me_.rank()].solved.set(before + y);
+      own.solved[d].done.set(before + row);
     }
   }
 
-  // Whose planes this one is among, as share_of deals them.
-  std::size_t owner_of(std::size_t plane) const noexcept {
-    std::size_t owner = 0;
-    while (g_.n * (owner + 1) / me_.size() <= plane) ++owner;
-    return owner;
+  // The points in direction d of a line that is given by its places in the other two.
+  auto line_through(std::size_t d, std::size_t across, std::size_t row, std::size_t along, std::size_t l) const {
+    place p{};
+    p.i[across] = row;
+    p.i[along] = l;
+    return [p, d](std::size_t i) { return p.moved(d, static_cast<std::ptrdiff_t>(i)); };
+  }
+
+  // Whose cube goes on where the own one ends in direction d.
+  std::size_t neighbour(std::size_t d, std::size_t point) const noexcept {
+    std::size_t part = 0;
+    while (g_.n * (part + 1) / g_.by.parts(d) <= point) ++part;
+    return g_.by.with_part(me_.rank(), d, part);
   }
 
   state known(const place& p) const noexcept {
@@ -353,10 +383,10 @@ class stepping {
   const grid<Where>& g_;
   progress_of_all* const pipeline_;
   std::uint64_t rows_done_ = 0;  // in the pipeline, by all steps
-  std::vector<matrix> uppers_;   // of the own planes
+  std::vector<matrix> uppers_;   // of the own points, in the sweep's order
   const known_flow known_;
   worker& me_;
-  std::size_t first_, last_;    // planes, and rows in the sweep in z
+  block own_;                   // inner points; in planes, those of z are rows in the sweep in z
   std::vector<state> forcing_;  // at the own inner points
   line line_;
 };
@@ -396,7 +426,22 @@ std::string difference_from_sequential(const problem& p, std::uint64_t seed, con
   for (std::size_t step = 0; step < p.steps; ++step) all.step();
   if (const double error = all.error(); !(error < at_first && (p.steps < 100 || error < 0.01 * at_first)))
     return "the flow is " + std::to_string(error) + " away from the known one, after " + std::to_string(at_first);
-  return app::difference_between("the flow at", is.flow, expected.flow);
+  for (std::size_t z = 0; z < p.size; ++z)
+    for (std::size_t y = 0; y < p.size; ++y)
+      for (std::size_t x = 0; x < p.size; ++x)
+        if (is.flow_at({{x, y, z}}) != expected.flow_at({{x, y, z}}))
+          return "the flow at " + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + " is another";
+  return {};
+}
+
+// A worker's planes of a checksum of all.
+std::uint64_t checksum_of(const grid<app::together>& g, std::size_t first, std::size_t last) {
+  app::checksum sum;
+  for (std::size_t z = first; z < last; ++z)
+    for (std::size_t y = 0; y < g.n; ++y)
+      for (std::size_t x = 0; x < g.n; ++x)
+        for (std::size_t c = 0; c < components; ++c) sum.add(((z * g.n + y) * g.n + x) * components + c, g.flow_at({{x, y, z}})[c]);
+  return sum.value();
 }
 
 app::outcome run(const problem& p, const app::options& o) {
@@ -409,7 +454,7 @@ app::outcome run(const problem& p, const app::options& o) {
     stepping<app::together> mine(all, o.seed, me, p.pipeline ? &*pipeline : nullptr);
     const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
     const auto [first, last] = me.share_of(p.size);
-    const auto sum = me.sum(app::checksum_of(all.flow, first, last).value());
+    const auto sum = me.sum(checksum_of(all, first, last));
     if (me.rank() != 0) return;
     result = {seconds, app::hexadecimal(sum), o.verify ? difference_from_sequential(p, o.seed, all) : ""};
   });
@@ -424,7 +469,8 @@ int main(int argc, char** argv) {
   problem p;
   o.number("--size", p.size, "points in each of the three directions", {5, 1024});
   o.number("--steps", p.steps, "towards the known flow", {1, 1000000});
-  o.flag("--pipeline", p.pipeline, "sweep in z through the workers, row by row, instead of dividing the rows");
+  o.flag("--pipeline", p.pipeline,
+         "distribute cubes, and sweep through the workers row by row, instead of distributing planes and dividing the rows");
   if (const auto status = o.parse(job, argc, argv)) return *status;
   const auto result = app::repeated(o, [&] { return run(p, o); });
   const auto size = std::to_string(p.size);

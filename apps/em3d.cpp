@@ -8,7 +8,9 @@
 // before or after it.
 //
 // Shared are the values only, those of a part from a page's start on (Cashmere 4.1). The edges never change and only the owner of a
-// node uses them: they are private. Each value is a sum in the order of its edges, so the result does not depend on the workers.
+// node uses them: they are private. Split-C's nodes are records with a value, a count, and pointers to weights, values and the next node,
+// 24 bytes on its machines: `--record 24` puts the values as far apart. Each value is a sum in the order of its edges, so the result does
+// not depend on the workers.
 //
 //   weft run -n 4 build/bin/em3d --nodes 65536 --verify
 #include <weft/weft.h>
@@ -24,7 +26,7 @@
 namespace {
 
 struct problem {
-  std::size_t nodes = 65536, degree = 10, remote = 5, parts = 0, steps = 10;
+  std::size_t nodes = 65536, degree = 10, remote = 5, parts = 0, steps = 10, record = sizeof(double);
 };
 
 struct node {
@@ -74,8 +76,19 @@ class graph {
   std::uint64_t seed_;
 };
 
-// The values of one kind; a row for each part.
-using values = app::bands<double, app::together>;
+// The values of one kind, by part.
+class values {
+ public:
+  // Together.
+  values(const problem& p, std::size_t largest_part, std::size_t workers)
+      : apart_(p.record / sizeof(double)), rows_(p.parts, largest_part * apart_, workers) {}
+
+  double& at(const node& n) const noexcept { return rows_.row(n.part)[n.place * apart_]; }
+
+ private:
+  std::size_t apart_;
+  app::bands<double, app::together> rows_;  // one for each part
+};
 
 // What one part's values of one kind are made of: for each, the values of the other kind next to it and their weights, in the order
 // in which they are added up.
@@ -96,11 +109,11 @@ class neighbourhood {
     weights_[next_[place]++] = weight;
   }
 
-  void add_to(double* own) const {
+  void add_to(const values& own, std::size_t part) const {
     for (std::size_t i = 0; i + 1 < first_.size(); ++i) {
       double sum = 0;
       for (std::size_t k = first_[i]; k < first_[i + 1]; ++k) sum += weights_[k] * *from_[k];
-      own[i] += sum;
+      own.at({part, i}) += sum;
     }
   }
 
@@ -114,8 +127,9 @@ class neighbourhood {
 class part {
  public:
   part(const graph& g, std::size_t number, const values& electric, const values& magnetic)
-      : electric_values_(electric.row(number)),
-        magnetic_values_(magnetic.row(number)),
+      : number_(number),
+        electric_values_(electric),
+        magnetic_values_(magnetic),
         electric_(g.size_of(number)),
         magnetic_(g.size_of(number)) {
     // Edges to this part's magnetic nodes begin in this part and in those next to it.
@@ -132,19 +146,20 @@ class part {
     for_edges([&](const edge& e) { electric_.count(e.electric.place); }, [&](const edge& e) { magnetic_.count(e.magnetic.place); });
     electric_.counted();
     magnetic_.counted();
-    for_edges([&](const edge& e) { electric_.put(e.electric.place, magnetic.row(e.magnetic.part) + e.magnetic.place, e.weight); },
-              [&](const edge& e) { magnetic_.put(e.magnetic.place, electric.row(e.electric.part) + e.electric.place, -e.weight); });
+    for_edges([&](const edge& e) { electric_.put(e.electric.place, &magnetic.at(e.magnetic), e.weight); },
+              [&](const edge& e) { magnetic_.put(e.magnetic.place, &electric.at(e.electric), -e.weight); });
     for (std::size_t i = 0; i < g.size_of(number); ++i) {
-      electric_values_[i] = g.electric(g.first_of(number) + i);
-      magnetic_values_[i] = g.magnetic(g.first_of(number) + i);
+      electric.at({number, i}) = g.electric(g.first_of(number) + i);
+      magnetic.at({number, i}) = g.magnetic(g.first_of(number) + i);
     }
   }
 
-  void step_electric() const { electric_.add_to(electric_values_); }
-  void step_magnetic() const { magnetic_.add_to(magnetic_values_); }
+  void step_electric() const { electric_.add_to(electric_values_, number_); }
+  void step_magnetic() const { magnetic_.add_to(magnetic_values_, number_); }
 
  private:
-  double *electric_values_, *magnetic_values_;
+  std::size_t number_;
+  const values &electric_values_, &magnetic_values_;
   neighbourhood electric_, magnetic_;
 };
 
@@ -167,9 +182,9 @@ std::string difference_from_sequential(const graph& g, std::size_t steps, const 
   for (std::size_t p = 0; p < g.parts(); ++p)
     for (std::size_t i = 0; i < g.size_of(p); ++i) {
       const std::size_t k = g.first_of(p) + i;
-      if (electric.row(p)[i] != e[k] || magnetic.row(p)[i] != h[k])
-        return "nodes " + std::to_string(k) + " are " + std::to_string(electric.row(p)[i]) + " and " +
-               std::to_string(magnetic.row(p)[i]) + ", not " + std::to_string(e[k]) + " and " + std::to_string(h[k]);
+      if (electric.at({p, i}) != e[k] || magnetic.at({p, i}) != h[k])
+        return "nodes " + std::to_string(k) + " are " + std::to_string(electric.at({p, i})) + " and " +
+               std::to_string(magnetic.at({p, i})) + ", not " + std::to_string(e[k]) + " and " + std::to_string(h[k]);
     }
   return {};
 }
@@ -177,7 +192,7 @@ std::string difference_from_sequential(const graph& g, std::size_t steps, const 
 app::outcome run(const problem& p, const app::options& o) {
   weft::team team(o.threads);
   const graph g(p, o.seed);
-  const values electric(p.parts, g.largest(), team.workers()), magnetic(p.parts, g.largest(), team.workers());
+  const values electric(p, g.largest(), team.workers()), magnetic(p, g.largest(), team.workers());
   app::outcome result;
   team.run([&](weft::worker& me) {
     o.place(me);
@@ -193,8 +208,8 @@ app::outcome run(const problem& p, const app::options& o) {
     app::checksum own;
     for (std::size_t number = first; number < last; ++number)
       for (std::size_t i = 0; i < g.size_of(number); ++i) {
-        own.add(2 * (g.first_of(number) + i), electric.row(number)[i]);
-        own.add(2 * (g.first_of(number) + i) + 1, magnetic.row(number)[i]);
+        own.add(2 * (g.first_of(number) + i), electric.at({number, i}));
+        own.add(2 * (g.first_of(number) + i) + 1, magnetic.at({number, i}));
       }
     const auto sum = me.sum(own.value());
     if (me.rank() != 0) return;
@@ -214,8 +229,10 @@ int main(int argc, char** argv) {
   o.number("--remote", p.remote, "of a hundred edges, those that lead to another part", {0, 100});
   o.number("--parts", p.parts, "of the graph; 0 is one for each worker", {0, 1 << 16});
   o.number("--steps", p.steps, "new values of every node", {1, 1000000});
+  o.number("--record", p.record, "bytes of a node's record, 24 in Split-C; 8: the values lie together", {8, 4096});
   const auto status = o.parse(job, argc, argv, [&] {
     if (p.parts == 0) p.parts = std::size_t{job.nodes()} * o.threads;
+    if (p.record % sizeof(double) != 0) return "--record: a whole number of doubles";
     return p.nodes / 2 < p.parts ? "--nodes: at least one of each kind for every part" : "";
   });
   if (status) return *status;

@@ -50,6 +50,9 @@ class protocol {
   virtual void news(notices& into) { (void)into; }
   virtual void all_told(bytes from_others) { (void)from_others; }
 
+  // How many written pages notices tell of that this node has not seen.
+  virtual std::size_t unseen(bytes told) { return (void)told, 0; }
+
   // Whether notices are ever more than nothing.
   virtual bool carries_notices() const noexcept = 0;
 

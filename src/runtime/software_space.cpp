@@ -49,6 +49,7 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   if (!known.make)
     return {errc::invalid_argument, "the protocol " + options.protocol + " needs no coherence in software; choose " + protocol_names(true)};
   in_place_ = chosen->uses_in_place(port_);
+  managers_in_turn_ = options.managers_in_turn;
   if (in_place_ && (!port_.can().mapped || options.memory)) return {errc::unavailable, not_in_place};
   if (auto s = make_pages(options, known, with_all); !s) return s;
   profile_ = std::make_unique<dsm::page_profile>(*pages_);
@@ -153,8 +154,11 @@ void software_space::touch(const void* p, std::size_t size, bool for_writing) {
 
 void software_space::name(sync_object& o) {
   const std::uint32_t i = named_++;
-  if (i >= elsewhere_from) throw error(errc::too_large, "a node has made more than two million mutexes, flags and counters");
-  o.number.store(sync::number_of(self(), i), std::memory_order_relaxed);  // who uses the object has been told of it by its maker
+  // A manager has one object of each round of each maker.
+  const std::uint32_t index = managers_in_turn_ ? i - i % nodes() + self() : i;
+  if (index >= elsewhere_from) throw error(errc::too_large, "a node has made more than two million mutexes, flags and counters");
+  const node_id manager = managers_in_turn_ ? (self() + i) % nodes() : self();
+  o.number.store(sync::number_of(manager, index), std::memory_order_relaxed);  // who uses the object has been told of it by its maker
 }
 
 sync::object_number software_space::number_of(sync_object& o) const {

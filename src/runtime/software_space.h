@@ -38,6 +38,7 @@ struct space_options {
   pages_source memory = nullptr;  // null: real pages on the engine
   dsm::page_id pages = region_pages;
   node_id barrier_fan_in = 4;     // of barriers that carry notices
+  bool managers_in_turn = false;  // mutexes, flags and counters are managed by all nodes in turn, not by the node that makes them
   bool reports_stores = false;  // stored() will be called, also if the program has no hooks
   std::size_t protocol_memory = default_protocol_memory;  // lrc: bytes for intervals and diffs
   std::function<std::unique_ptr<dsm::chores>()> chores = {};  // who does what handlers cannot; without one, no release is put off
@@ -83,6 +84,7 @@ class software_space final : public space, public observed, private os::page_eng
   const char* protocol() const noexcept override { return protocol_->name(); }
   const char* engine() const noexcept override { return pages_->engine(); }
   dsm::protocol_statistics statistics() const override { return protocol_->statistics(); }
+  std::size_t unseen(bytes told) { return protocol_->unseen(told); }  // see dsm::protocol
   dsm::page_profile* profile() noexcept override { return in_place_ ? nullptr : profile_.get(); }
   allocation_log* allocations() noexcept override { return &allocations_; }
   std::vector<std::uint64_t> held() override { return locks_->held(); }
@@ -98,7 +100,8 @@ class software_space final : public space, public observed, private os::page_eng
   void after_barrier();
 
   port& port_;
-  bool in_place_ = false;  // the frames of all nodes are one piece of memory
+  bool in_place_ = false;          // the frames of all nodes are one piece of memory
+  bool managers_in_turn_ = false;  // see space_options
   // In the order in which they stand on one another; they go in the reverse order.
   std::unique_ptr<dsm::pages> pages_;
   communication::store_map* stores_ = nullptr;  // of real pages that take reports

@@ -15,6 +15,7 @@ struct parcel {
   handler_id id;
   std::vector<word> words;
   std::vector<std::byte> payload;
+  std::uint64_t notices = 0;  // that it brings and its destination has not seen
 };
 
 class event_port : public fabric::message_port {

@@ -10,12 +10,22 @@ using kind = instruction::kind;
 
 // What precedes the opcode.
 struct prefixes {
-  bool short_operand = false;  // 66: immediates are of 16 bits
-  bool repeat = false;         // F3
+  bool short_operand = false;  // 66: immediates are of 16 bits, vectors of doubles or integers
+  bool repeat = false;         // F3: a float instead of a vector
+  bool not_equal = false;      // F2: a double instead of a vector
+  unsigned vector = 16;        // bytes of one
   bool wide = false;           // REX.W: a constant may be of 64 bits
   bool high_base = false;      // REX.B: the base register is one of r8 to r15
   unsigned map = 0;            // of opcodes: 0 one byte, 1 0F, 2 0F 38, 3 0F 3A
 };
+
+// What VEX and EVEX say in two bits each instead of by prefixes.
+void set_vector(prefixes& f, unsigned prefix, unsigned width) noexcept {
+  f.short_operand = prefix == 1;
+  f.repeat = prefix == 2;
+  f.not_equal = prefix == 3;
+  f.vector = 16u << width;
+}
 
 const std::uint8_t* skip_prefixes(const std::uint8_t* p, prefixes& f) noexcept {
   for (;; ++p) {
@@ -23,16 +33,20 @@ const std::uint8_t* skip_prefixes(const std::uint8_t* p, prefixes& f) noexcept {
       f.short_operand = true;
     else if (*p == 0xf3)
       f.repeat = true;
-    else if (*p != 0xf2 && *p != 0xf0 && *p != 0x2e && *p != 0x36 && *p != 0x3e && *p != 0x26 && *p != 0x64 && *p != 0x65 && *p != 0x67)
+    else if (*p == 0xf2)
+      f.not_equal = true;
+    else if (*p != 0xf0 && *p != 0x2e && *p != 0x36 && *p != 0x3e && *p != 0x26 && *p != 0x64 && *p != 0x65 && *p != 0x67)
       break;
   }
   if (*p == 0xc5) {  // VEX of two bytes
     f.map = 1;
+    set_vector(f, p[1] & 3, p[1] >> 2 & 1);
     return p + 2;
   }
   if (*p == 0xc4 || *p == 0x62) {  // VEX of three bytes, EVEX of four
     f.map = p[1] & (*p == 0xc4 ? 0x1f : 7);
     f.high_base = (p[1] & 0x20) == 0;
+    set_vector(f, p[2] & 3, *p == 0xc4 ? p[2] >> 2 & 1 : p[3] >> 5 & 3);
     return p + (*p == 0xc4 ? 3 : 4);
   }
   if ((*p & 0xf0) == 0x40) {
@@ -107,6 +121,40 @@ bool moves_only(unsigned map, std::uint8_t op) noexcept {
                       op == 0xbe || op == 0xbf || op == 0xe7 || op == 0xf0);
 }
 
+// --- vectors: a processor without them computes with one number after another -----------------------------------------------------
+
+// How many numbers an instruction computes with. Not for logic, which serves single numbers as well.
+unsigned lanes_of(const prefixes& f, std::uint8_t op) noexcept {
+  if (f.map != 1 || f.repeat || f.not_equal) return 1;
+  if ((op >= 0x51 && op <= 0x53) || op == 0x58 || op == 0x59 || (op >= 0x5c && op <= 0x5f) || op == 0xc2)
+    return f.vector / (f.short_operand ? 8 : 4);
+  if (f.short_operand && (op == 0xd4 || op == 0xfb)) return f.vector / 8;  // sums and differences of integers
+  if (f.short_operand && (op == 0xfe || op == 0xfa)) return f.vector / 4;
+  return 1;
+}
+
+bool moves_vector(const prefixes& f, std::uint8_t op) noexcept {
+  if (f.map != 1) return false;
+  if (op == 0x6f || op == 0x7f) return f.short_operand || f.repeat;
+  return !f.repeat && !f.not_equal && (op == 0x10 || op == 0x11 || op == 0x28 || op == 0x29 || op == 0x2b || op == 0xe7);
+}
+
+// Whether it only gives numbers other places in registers.
+bool shuffles(const prefixes& f, std::uint8_t op, bool in_registers) noexcept {
+  if (f.map != 1 || f.repeat || f.not_equal) return false;
+  if (op == 0x14 || op == 0x15 || op == 0xc6) return true;
+  if (f.short_operand) return op == 0x62 || op == 0x6a || op == 0x6c || op == 0x6d || op == 0x70;
+  return in_registers && (op == 0x12 || op == 0x16);
+}
+
+// Instructions without those for the address of an operand in memory: whole vectors there are moved by 8 bytes.
+unsigned simple_ones(const prefixes& f, std::uint8_t op, bool in_memory) noexcept {
+  const unsigned lanes = lanes_of(f, op), pieces = lanes > 1 || moves_vector(f, op) ? f.vector / 8 : 1;
+  if (in_memory && moves_vector(f, op)) return pieces;
+  const unsigned loads = in_memory && !moves_only(f.map, op) ? pieces : 0;
+  return shuffles(f, op, !in_memory) ? loads : lanes + loads;
+}
+
 kind kind_of(const prefixes& f, std::uint8_t op, unsigned reg, bool in_frame) noexcept {
   if (f.map == 0) {
     if (op == 0xe8) return kind::call;
@@ -133,6 +181,7 @@ instruction decode(const std::uint8_t* at) noexcept {
   unsigned reg = 0;
   bool in_frame = false;
   instruction i;
+  i.simple = simple_ones(f, op, has_operands(f.map, op) && *p >> 6 != 3);
   if (has_operands(f.map, op)) {
     const unsigned mod = *p >> 6, rm = *p & 7;
     reg = *p >> 3 & 7;
@@ -143,7 +192,6 @@ instruction decode(const std::uint8_t* at) noexcept {
       base = *p++ & 7;
       if (index != stack_pointer) i.simple += scale == 0 ? 1 : 2;  // as a rule: it may be r12
     }
-    if (mod != 3 && !moves_only(f.map, op)) ++i.simple;
     in_frame = mod != 3 && rm == 4 && base == stack_pointer && !f.high_base;
     p += mod == 1 ? 1 : mod == 2 || (mod == 0 && base == 5) ? 4 : 0;
   }

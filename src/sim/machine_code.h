@@ -1,5 +1,5 @@
 // Instructions of x86-64, as far as it takes to count them: how long each is, what it does to the flow of control, and how many
-// instructions a processor takes for it that computes in registers only, as the papers' do (MIPS, Alpha).
+// instructions a processor takes for it that computes in registers only and with one number at a time, as the papers' do (MIPS, Alpha).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct instruction {
   };
   kind what = kind::unknown;
   std::size_t length = 0;
-  std::uint32_t simple = 1;  // instructions: operands in memory, and indices of addresses, take more
+  std::uint32_t simple = 1;  // instructions: operands in memory, indices of addresses, and vectors take more
   const std::uint8_t* target = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include "dsm/own_handlers.h"
 #include "fabric/own_handlers.h"
 #include "sim/machine.h"
+#include "sync/message_barrier.h"
 
 namespace weft::sim {
 
@@ -37,10 +38,11 @@ bool machine_port::by_interface(handler_id id) const {
 
 bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   const bool by_software = !by_interface(id);
-  const cycles sending = machine_.numbers().send_call + (by_software ? machine_.numbers().messaging : 0);
+  const std::uint64_t notices = notices_for(node, id, words, payload);
+  const cycles sending = machine_.numbers().send_call + (by_software ? machine_.numbers().messaging + machine_.numbers().notice * notices : 0);
   if (sending != 0) own().charge(on_processor() ? cost::protocol : cost::interrupt, sending);
   if (on_processor()) own().take_turn();
-  auto p = std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}});
+  auto p = std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}, notices});
   const std::uint64_t size = machine_.numbers().header_bytes + words.size_bytes() + payload.size();
   machine_port& to = machine_.at(node).port;
   const cycles leaves = sending != 0 && !on_processor() ? own().handlers_done() : machine_.time().now();
@@ -62,7 +64,7 @@ void machine_port::arrive(node_id source, lane l, const std::shared_ptr<parcel>&
     ready = std::max(all_in, reads ? done - n.memory_transfer(size) : done);
   }
   if (n.arrival_interrupt != 0) ready = own().handle(ready, cost::interrupt, n.arrival_interrupt);
-  if (!by_interface(p->id)) ready = own().interrupt(ready, n.messaging + list_processing(*p), applying_diffs(*p));
+  if (!by_interface(p->id)) ready = own().interrupt(ready, n.messaging + n.notice * p->notices, applying_diffs(*p));
   cycles& last = last_from_[source * lanes + static_cast<std::size_t>(l)];
   last = std::max(last, ready);
   time.at(last, [this, source, l, p] {
@@ -71,10 +73,20 @@ void machine_port::arrive(node_id source, lane l, const std::shared_ptr<parcel>&
   });
 }
 
-// Notices come with what synchronises; a notice is a number of four bytes.
-cycles machine_port::list_processing(const parcel& p) const {
-  const bool notices = p.id == dsm::barrier_arrival || p.id == dsm::barrier_departure || p.id == dsm::lock_grant;
-  return notices ? machine_.numbers().notice * (p.payload.size() / 4) : 0;
+// Notices come with what synchronises, in one message or several of which the last word says how much is to follow. Cashmere 2.1: each
+// processor is sent what it has not seen. A barrier of weft's sends more, which costs its bytes only.
+std::uint64_t machine_port::notices_for(node_id node, handler_id id, std::span<const word> words, bytes payload) {
+  if (id != dsm::barrier_arrival && id != dsm::barrier_departure && id != dsm::lock_grant) return 0;
+  auto& whole = growing_[{node, id}];
+  whole.insert(whole.end(), payload.begin(), payload.end());
+  if (words.back() != 0) return 0;
+  const auto parcel = std::exchange(whole, {});
+  const auto& there = machine_.at(node).space;
+  if (!there) return 0;
+  if (id == dsm::lock_grant) return there->unseen(parcel);
+  std::uint64_t sum = 0;
+  sync::for_blocks(parcel, [&](node_id, bytes, bytes news) { sum += there->unseen(news); });
+  return sum;
 }
 
 cycles machine_port::applying_diffs(const parcel& p) const {

@@ -4,7 +4,9 @@
 // processor is not disturbed. Without one, everything is a message, and costs software at both ends and an interrupt.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/event_port.h"
@@ -34,7 +36,8 @@ class machine_port final : public event_port {
   void kick() override;
 
   void arrive(node_id source, lane l, const std::shared_ptr<parcel>& p, cycles all_in);
-  cycles list_processing(const parcel& p) const;
+  // List processing: how many notices a message brings, told with its last piece.
+  std::uint64_t notices_for(node_id node, handler_id id, std::span<const word> words, bytes payload);
   cycles applying_diffs(const parcel& p) const;
   bool by_interface(handler_id id) const;
   processor& own() const;
@@ -42,6 +45,7 @@ class machine_port final : public event_port {
 
   machine& machine_;
   bool kicked_ = false;
+  std::map<std::pair<node_id, handler_id>, std::vector<std::byte>> growing_;  // what has been sent of a parcel
   std::vector<cycles> last_from_;  // by node and lane: when the last one was performed here; they stay in order
 };
 

@@ -42,6 +42,8 @@ constexpr p::description descriptions[] = {
     {"header-bytes", &p::header_bytes, "bytes", "of a message besides its contents", open},
     {"barrier-fan-in", &p::barrier_fan_in, "nodes", "whose notices a node gathers at a barrier; 0: node 0 gathers all",
      "Cashmere 4.1: a central barrier manager"},
+    {"managers-in-turn", &p::managers_in_turn, "0 or 1", "1: all nodes manage locks and flags in turn; 0: who makes them, as in the runtime",
+     "TreadMarks; not in the paper"},
     {"fetch-ahead", &p::fetch_ahead, "pages", "that a fault may fetch or open at once", "Cashmere 2.2: the one that is used"},
     {"diff-grain", &p::diff_grain, "bytes", "that a diff tells apart: 4, or 1 as in the runtime", "Cashmere, Table 1: words"},
     {"slack", &p::slack, "cycles", "a processor may be ahead of others while its cache serves it", "the simulator's own"},

@@ -13,7 +13,7 @@ namespace weft::sync {
 
 namespace {
 
-// A parcel holds one block for each node it comes from: its number, its value, its news. Blocks may be put one after another.
+// Blocks may be put one after another.
 void write_block(std::vector<std::byte>& into, node_id node, bytes value, bytes news) {
   auto append = [&](bytes b) { into.insert(into.end(), b.begin(), b.end()); };
   append(base::bytes_of(node));
@@ -96,14 +96,13 @@ status message_barrier::meet(bytes mine, mutable_bytes all) {
     if (auto sent = dsm::send_parcel(port_, first_child() + c, lane::request, dsm::barrier_departure, words, merged); !sent) return sent;
 
   dsm::notices others;
-  base::reader in(merged);
-  while (in.left() != 0) {
-    const auto node = in.take<node_id>();
-    const bytes value = in.take_block(), from = in.take_block();
-    if (!in.ok() || node >= port_.nodes()) return {errc::invalid_argument, "a barrier message that makes no sense"};
-    if (!all.empty()) std::memcpy(all.data() + node * mine.size(), value.data(), std::min(value.size(), mine.size()));
+  bool known = true;
+  const bool sense = for_blocks(merged, [&](node_id node, bytes value, bytes from) {
+    known &= node < port_.nodes();
+    if (known && !all.empty()) std::memcpy(all.data() + node * mine.size(), value.data(), std::min(value.size(), mine.size()));
     if (node != port_.self()) others.insert(others.end(), from.begin(), from.end());
-  }
+  });
+  if (!sense || !known) return {errc::invalid_argument, "a barrier message that makes no sense"};
   if (auto acquired = protocol_.acquire(others); !acquired) return acquired;
   protocol_.all_told(others);
   return {};

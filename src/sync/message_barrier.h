@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/bytes.h"
 #include "dsm/homes.h"
 #include "dsm/protocol.h"
 #include "os/spin.h"
@@ -12,6 +13,20 @@
 #include "sync/releases.h"
 
 namespace weft::sync {
+
+// A barrier's parcel holds one block for each node it comes from: its number, its value, its news. Calls visit(node, value, news) for
+// each; false: the parcel makes no sense.
+template <typename Visit>
+bool for_blocks(bytes parcel, Visit&& visit) {
+  base::reader in(parcel);
+  while (in.left() != 0) {
+    const auto node = in.take<node_id>();
+    const bytes value = in.take_block(), news = in.take_block();
+    if (!in.ok()) return false;
+    visit(node, value, news);
+  }
+  return true;
+}
 
 class message_barrier final : public barriers {
  public:

@@ -71,6 +71,20 @@ TEST_F(lrc_history, diffs_that_come_in_any_order_are_put_in_in_causal_order) {
   EXPECT_EQ(copy[5], std::byte{2});
 }
 
+TEST_F(lrc_history, pages_of_intervals_that_a_node_has_seen_or_ended_itself_are_no_news) {
+  EXPECT_EQ(a.end_interval({1, 2, 3}), 3u);
+  dsm::notices all;
+  a.notices_beyond(vector_time(3), all);
+  EXPECT_EQ(b.unseen(all), 3u);
+  EXPECT_EQ(a.unseen(all), 0u);
+  acquire(b, a);
+  EXPECT_EQ(a.end_interval({4}), 1u);
+  all.clear();
+  a.notices_beyond(vector_time(3), all);
+  EXPECT_EQ(b.unseen(all), 1u);
+  EXPECT_EQ(c.unseen(all), 4u);
+}
+
 TEST_F(lrc_history, what_was_closed_with_changes_is_told_with_the_next_interval) {
   a.closed(page, true, byte_at(0, 1));
   EXPECT_EQ(a.end_interval({}), 1u);

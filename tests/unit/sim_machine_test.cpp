@@ -1,8 +1,11 @@
 // Production protocols on the simulated machine.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "runtime/region.h"
 #include "sim/machine.h"
+#include "sync/locks.h"
 
 namespace weft::sim {
 namespace {
@@ -96,6 +99,37 @@ TEST(machine, calls_and_interrupts_for_every_message_take_time) {
   }
 }
 
+// Node 1 writes to ten pages, and node 0 hears of it: by a lock that it takes afterwards, and then again at a barrier; or only there.
+cycles hear_of_ten_pages(bool by_lock, std::uint64_t notice) {
+  auto o = options("lrc", 2);
+  o.numbers.notice = notice;
+  machine m(o);
+  sync_object lock;
+  lock.number.store(space::elsewhere | 1);
+  m.run([&](machine::node& n) {
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(10 * dsm::page_bytes, dsm::page_bytes, placement::on(0)));
+    const auto pass_time = [&] {  // longer than the other takes for its part
+      n.cpu.compute(10'000'000);
+      n.cpu.take_turn();
+    };
+    if (n.cpu.self() == 0 && by_lock) pass_time();
+    if (by_lock) n.space->lock(lock, space::for_ever);
+    for (std::size_t i = 0; i < 10 && n.cpu.self() == 1; ++i) n.cpu.refer(offset_of(bytes + i * dsm::page_bytes), 8, true);
+    if (by_lock) n.space->unlock(lock);
+    if (n.cpu.self() == 1 && by_lock) pass_time(), pass_time();
+    n.space->barrier();
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return std::max(m.at(0).cpu.spent().total, m.at(1).cpu.spent().total);
+}
+
+// Cashmere 2.1 and Table 1: a processor is sent the notices that it has not seen, and each goes through a list at both ends.
+TEST(machine, a_notice_is_processed_where_it_is_sent_and_where_it_is_taken_and_only_once) {
+  const auto growth = [](bool by_lock) { return hear_of_ten_pages(by_lock, 10'007) - hear_of_ten_pages(by_lock, 7); };
+  EXPECT_EQ(growth(false), 2 * 10 * 10'000u);
+  EXPECT_EQ(growth(true), 10 * 10'000u) << "who sent them is late by that, and the other waits";
+}
+
 TEST(machine, a_slower_network_makes_a_slower_machine) {
   auto slow = options("cashmere", 4);
   slow.numbers.latency = 2000;
@@ -127,6 +161,23 @@ TEST(machine, pages_placed_in_blocks_are_where_their_blocks_writers_are) {
   });
   EXPECT_EQ(m.failure(), std::nullopt);
   EXPECT_EQ(fetched, 0u);
+}
+
+// As TreadMarks deals its locks; a node that makes an array of them is not asked for all.
+TEST(machine, all_nodes_manage_locks_in_turn) {
+  machine m(options("lrc", 3));
+  sync_object made[3][7];
+  m.run([&](machine::node& n) {
+    for (auto& o : made[n.cpu.self()]) n.space->name(o);
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  std::set<sync::object_number> numbers;
+  for (node_id maker = 0; maker < 3; ++maker)
+    for (std::uint32_t i = 0; i < 7; ++i) {
+      const auto number = made[maker][i].number.load();
+      EXPECT_EQ(sync::manager_of(number), (maker + i) % 3);
+      EXPECT_TRUE(numbers.insert(number).second) << "each has a number of its own";
+    }
 }
 
 TEST(machine, mutexes_exclude) {

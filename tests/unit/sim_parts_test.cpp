@@ -252,6 +252,22 @@ TEST(machine_code, knows_how_long_instructions_are_and_what_they_do) {
   EXPECT_EQ(from_memory.length, 5u);
 }
 
+TEST(machine_code, a_vector_takes_an_instruction_for_each_of_its_numbers) {
+  const auto simple = [](std::vector<std::uint8_t> code) {
+    code.resize(16);
+    return decode(code.data()).simple;
+  };
+  EXPECT_EQ(simple({0x66, 0x0f, 0x58, 0xc1}), 2u) << "addpd %xmm1,%xmm0";
+  EXPECT_EQ(simple({0x0f, 0x59, 0xc1}), 4u) << "mulps %xmm1,%xmm0";
+  EXPECT_EQ(simple({0xf3, 0x0f, 0x59, 0xc1}), 1u) << "mulss %xmm1,%xmm0";
+  EXPECT_EQ(simple({0x66, 0x0f, 0x58, 0x07}), 4u) << "addpd (%rdi),%xmm0: two loads, two additions";
+  EXPECT_EQ(simple({0x0f, 0x10, 0x07}), 2u) << "movups (%rdi),%xmm0";
+  EXPECT_EQ(simple({0xf2, 0x0f, 0x10, 0x07}), 1u) << "movsd (%rdi),%xmm0";
+  EXPECT_EQ(simple({0x66, 0x0f, 0x14, 0xc1}), 0u) << "unpcklpd %xmm1,%xmm0";
+  EXPECT_EQ(simple({0xc5, 0xf5, 0x58, 0xc2}), 4u) << "vaddpd %ymm2,%ymm1,%ymm0";
+  EXPECT_EQ(simple({0xc5, 0xf3, 0x58, 0xc2}), 1u) << "vaddsd %xmm2,%xmm1,%xmm0";
+}
+
 TEST(machine_code, counts_a_block_without_what_the_hooks_are_there_for) {
   std::vector<std::uint8_t> code = {
       0x48, 0x89, 0xdf,        // mov %rbx,%rdi: for the hook

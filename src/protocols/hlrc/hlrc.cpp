@@ -228,6 +228,16 @@ void hlrc::notices_for(bytes knowledge, dsm::notices& into) {
       if (i.number > theirs[n]) write(into, n, i);
 }
 
+std::size_t hlrc::unseen(bytes told) {
+  std::scoped_lock lock(log_lock_);
+  std::size_t sum = 0;
+  node_id node;
+  interval i;
+  for (base::reader in(told); in.left() != 0 && read(in, node, i);)
+    if (node != port_.self() && i.number > seen_[node]) sum += i.pages.size();
+  return sum;
+}
+
 // Every node tells its own intervals. What one ends when it is in the barrier already is told by those who have heard of it, with all
 // before that of the same node, so that nobody learns them out of order.
 void hlrc::news(dsm::notices& into) {

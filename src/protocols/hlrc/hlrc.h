@@ -52,6 +52,7 @@ class hlrc final : public dsm::home_based {
   void notices_for(bytes knowledge, dsm::notices& into) override;
   void news(dsm::notices& into) override;
   void all_told(bytes from_others) override;
+  std::size_t unseen(bytes told) override;
   bool carries_notices() const noexcept override { return true; }
 
  private:

@@ -183,16 +183,36 @@ bool history::learn(bytes notices, std::vector<page_id>& changed, vector_time& u
   return true;
 }
 
-void history::raise(vector_time& upto, bytes notices) {
+namespace {
+
+// Calls visit(node, number, pages) for each interval that notices tell of, up to one that makes no sense.
+template <typename Visit>
+void for_intervals(bytes notices, node_id nodes, std::uint32_t late_mark, Visit&& visit) {
   base::reader in(notices);
   while (in.left() != 0) {
     const auto node = in.take<node_id>();
     const auto number = in.take<interval_number>();
     in.take<std::uint32_t>();  // stamp
-    in.take_bytes(std::size_t{in.take<std::uint32_t>() & ~late_mark} * sizeof(page_id));
-    if (!in.ok() || node >= upto.size()) return;
-    upto[node] = std::max(upto[node], number);
+    const std::size_t pages = in.take<std::uint32_t>() & ~late_mark;
+    in.take_bytes(pages * sizeof(page_id));
+    if (!in.ok() || node >= nodes) return;
+    visit(node, number, pages);
   }
+}
+
+}  // namespace
+
+void history::raise(vector_time& upto, bytes notices) {
+  for_intervals(notices, static_cast<node_id>(upto.size()), late_mark,
+                [&](node_id node, interval_number number, std::size_t) { upto[node] = std::max(upto[node], number); });
+}
+
+std::size_t history::unseen(bytes notices) const {
+  std::size_t sum = 0;
+  for_intervals(notices, nodes_, late_mark, [&](node_id node, interval_number number, std::size_t pages) {
+    if (node != self_ && number > seen_[node]) sum += pages;
+  });
+  return sum;
 }
 
 void history::saw(const vector_time& upto) {

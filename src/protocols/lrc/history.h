@@ -73,6 +73,9 @@ class history {
   bool learn(bytes notices, std::vector<dsm::page_id>& changed, vector_time& upto);
   void saw(const vector_time& upto);
 
+  // How many pages notices name, in intervals that are not seen.
+  std::size_t unseen(bytes notices) const;
+
   // Raises a vector to the last intervals that notices tell of.
   static void raise(vector_time& upto, bytes notices);
 

@@ -262,6 +262,11 @@ void lrc::news(dsm::notices& into) {
   history::raise(announced_, into);
 }
 
+std::size_t lrc::unseen(bytes told) {
+  std::scoped_lock guard(lock_);
+  return history_.unseen(told);
+}
+
 void lrc::all_told(bytes from_others) {
   {
     std::scoped_lock guard(lock_);

@@ -41,6 +41,7 @@ class lrc final : public dsm::protocol {
   void notices_for(bytes knowledge, dsm::notices& into) override;
   void news(dsm::notices& into) override;
   void all_told(bytes from_others) override;
+  std::size_t unseen(bytes told) override;
   bool carries_notices() const noexcept override { return true; }
   status end_initialisation() override { return {}; }
   dsm::protocol_statistics statistics() const override;

@@ -26,13 +26,14 @@ inline processor* running() noexcept {
 inline void referred(const void* at, std::size_t size, bool write) {
   processor* p = running();
   if (!p) return;
-  if (size > 16) p->compute(size / 8);  // a copy: instructions that are not in the program's own code
+  const bool copies = size > 16;
+  if (copies) p->compute(size / 8);  // instructions that are not in the program's own code
   std::uint64_t offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(weft::runtime::region_base);
   if (offset >= weft::runtime::region_bytes) return;
-  const std::uint64_t line = simulated->numbers().line_bytes;
+  const std::size_t widest = copies ? simulated->numbers().line_bytes : 8;  // a line, or a register
   if (offset + size > simulated->numbers().memory_pages * weft::dsm::page_bytes) return;  // the access itself will fail
   while (size != 0) {
-    const std::size_t piece = std::min<std::size_t>(size, line - offset % line);
+    const std::size_t piece = std::min<std::size_t>(size, widest - offset % widest);
     p->refer(offset, piece, write);
     offset += piece;
     size -= piece;
