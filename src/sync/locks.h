@@ -40,7 +40,8 @@ class locks {
 
   // False: not within the limit. A limit of zero may fail although nobody holds the lock.
   virtual result<bool> lock(object_number n, duration limit) = 0;
-  virtual status unlock(object_number n) = 0;
+  // Who knows that another node is about to ask says so: then nothing is put off that it would wait for.
+  virtual status unlock(object_number n, bool soon_wanted = false) = 0;
 
   // The locks that threads of this node hold, at some moment of the call.
   virtual std::vector<object_number> held() = 0;

@@ -202,13 +202,13 @@ std::vector<object_number> message_locks::held() {
   return all;
 }
 
-status message_locks::unlock(object_number n) {
+status message_locks::unlock(object_number n, bool soon_wanted) {
   bool put_off, wanted;
   {
     std::scoped_lock guard(lock_);
     local& l = find(n);
     if (l.holder != detail::thread_number()) return {errc::invalid_argument, detail::not_the_holder};
-    put_off = later_ != nullptr && l.taken > 1 && l.next.empty();
+    put_off = later_ != nullptr && l.taken > 1 && l.next.empty() && !soon_wanted;
     if (put_off) {
       l.owes = releases_.put_off();
       l.holder = 0;

@@ -133,7 +133,8 @@ std::vector<object_number> word_locks::held() {
 
 // --- unlocking -------------------------------------------------------------------------------------------------------------------
 
-status word_locks::unlock(object_number n) {
+// Where locks are words, flags and counters are waited for without their locks.
+status word_locks::unlock(object_number n, bool) {
   std::uint32_t i;
   bool may_keep;
   {

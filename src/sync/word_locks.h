@@ -29,7 +29,7 @@ class word_locks final : public locks {
 
   bool take_here(object_number n) override;
   result<bool> lock(object_number n, duration limit) override;
-  status unlock(object_number n) override;
+  status unlock(object_number n, bool soon_wanted) override;
   std::vector<object_number> held() override;
 
  private:

@@ -34,16 +34,17 @@ result<word> words::load(object_number n) {
 result<word> words::update(object_number n, const change& how) {
   if (auto locked = locks_.lock(n, duration::max()); !locked) return locked.failure();
   auto before = load(n);
-  status changed;
+  result<bool> rung = false;
   if (before)
-    if (const auto after = how(*before)) changed = change_and_ring(n, *after);
-  if (auto unlocked = locks_.unlock(n); !unlocked) return unlocked;
-  if (!changed) return changed;
+    if (const auto after = how(*before)) rung = change_and_ring(n, *after);
+  // Who has waited asks for the lock next.
+  if (auto unlocked = locks_.unlock(n, rung && *rung); !unlocked) return unlocked;
+  if (!rung) return rung.failure();
   return before;
 }
 
 // With the word's lock. Without notices the lock carries nothing, so who sees the value must find what was written before it.
-status words::change_and_ring(object_number n, word value) {
+result<bool> words::change_and_ring(object_number n, word value) {
   const node_id m = manager_of(n);
   if (!protocol_.carries_notices())
     if (auto released = protocol_.release(); !released) return released;
@@ -51,11 +52,10 @@ status words::change_and_ring(object_number n, word value) {
   // An atomic operation is performed after the put, and waits for its answer: then the value is there.
   const auto waiting = port_.swap(m, cards_[m].objects, offset(n) + offsetof(object, waiting), 0);
   if (!waiting) return waiting.failure();
-  if (*waiting == 0) return {};
   for (node_id node = 0; node < port_.nodes(); ++node)
     if ((*waiting >> node % 64 & 1) != 0)
       if (auto rung = ring(n, node); !rung) return rung;
-  return {};
+  return *waiting != 0;
 }
 
 status words::ring(object_number n, node_id node) {

@@ -48,7 +48,7 @@ class words {
   std::uint64_t offset(object_number n) const noexcept { return std::uint64_t{index_of(n)} * sizeof(object); }
   static std::uint64_t bell_offset(object_number n) noexcept { return n % bells * sizeof(word); }
   word bell(object_number n) const;
-  status change_and_ring(object_number n, word value);
+  result<bool> change_and_ring(object_number n, word value);  // whether anybody has waited
   status ring(object_number n, node_id node);
 
   port& port_;
