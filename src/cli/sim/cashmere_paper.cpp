@@ -20,10 +20,10 @@ namespace {
 using base::format;
 
 // Section 3.1. The paper does not say how many steps sor takes: enough for news to go by locks through all 64 bands, one in half a step, so
-// that the barrier at the end does not bring most of them. Nor appbt's size. fft by butterflies: section 4.1, "the distance between
-// paired elements decreases for each phase". gauss: "locks are used as flags". water as in SPLASH: a lock for each molecule, and its record.
-// appbt comes from a version for messages, in which a processor has a cube and sweeps go through the processors; sizes are "smaller than
-// would occur on a real machine", and the smallest that NAS has for machines is 64. em3d: Split-C's records.
+// that the barrier at the end does not bring most of them. Nor appbt's size. Section 4.1: fft combines
+// pairs whose distance shrinks from phase to phase, and gauss has locks for flags. water as in SPLASH: a lock for each molecule, and its record.
+// appbt comes from a version for messages, in which a processor has a cube and sweeps go through the processors; inputs are said to be
+// smaller than real ones, and the smallest that NAS has for machines is 64. em3d: Split-C's records.
 const std::vector<program> suite = {
     {"appbt", {"--size", "32", "--steps", "5", "--pipeline"}, {"--size", "12", "--steps", "1", "--pipeline"}, 5},
     {"water", {"--molecules", "256", "--steps", "3", "--molecules-per-lock", "1", "--record", "672"},
