@@ -101,6 +101,10 @@ class activity {
     nanoseconds served = 0;                   // by handlers on threads that have no row
   };
   times summed() const;
+
+  // What keeping all this has cost so far: timing, at what it costs when first asked, and whatever else somebody has added.
+  nanoseconds cost() const;
+  void add_cost(nanoseconds n) noexcept { cost_.fetch_add(n, std::memory_order_relaxed); }
   std::uint64_t sum(event e) const noexcept;
 
   // Each of `barriers` barriers; when there would be more than most_epochs, two and two become one.
@@ -150,6 +154,7 @@ class activity {
     std::atomic<base::phase> in{phase::away};
     std::atomic<nanoseconds> since{0};  // when `in` began
     std::array<std::atomic<nanoseconds>, phases> spent{};
+    std::atomic<std::uint64_t> shifts{0};
     std::atomic<wait_kind> what{wait_kind::nothing};
     std::atomic<std::uint64_t> object{0}, detail{0};
     std::atomic<const void*> address{nullptr}, caller{nullptr};
@@ -166,6 +171,7 @@ class activity {
   row* own_row(bool make) noexcept;
   static void waited(row& r, const wait_record& w, nanoseconds how_long) noexcept;
   static void shift(row& r, base::phase to, nanoseconds now) noexcept;
+  static double cost_of_shift();
   static void store(row& r, const wait_record& w, nanoseconds since) noexcept;
   static void load(const row& r, wait_record& into) noexcept;
 
@@ -177,6 +183,8 @@ class activity {
   std::atomic<std::uint32_t> made_{0};         // rows ever given to a thread
   std::atomic<std::size_t> used_{0};           // slots below it: there may be a row. Relaxed, like what is in them
   std::atomic<std::uint64_t> served_{0};       // see times::served
+  std::atomic<std::uint64_t> served_times_{0};
+  std::atomic<nanoseconds> cost_{0};           // without the timing's
 
   mutable std::mutex epochs_lock_;  // guards what follows
   epoch_times epochs_;

@@ -1,6 +1,7 @@
 #include "dsm/page_profile.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -8,77 +9,167 @@ namespace weft::dsm {
 
 namespace {
 
+constexpr auto relaxed = std::memory_order_relaxed;  // see record
+
+// Not a locked operation, which would wait for a record that is not in the cache: of two threads at one page at the same moment, one may
+// be missed.
+template <typename T>
+void raise(std::atomic<T>& of, T amount = 1) noexcept {
+  of.store(of.load(relaxed) + amount, relaxed);
+}
+
+constexpr int one_in = 61;  // a prime, so that what repeats is not met at the same place every time
+
+bool my_turn() noexcept {
+  thread_local unsigned calls = 0;
+  return ++calls % one_in == 0;
+}
+
+thread_local base::nanoseconds measured = 0;  // by the stopwatches of this thread so far
+
+// What lies between two readings of the clock when nothing does.
+base::nanoseconds cost_of_reading() noexcept {
+  base::nanoseconds least = base::second;
+  for (int tries = 0; tries < 100; ++tries) {
+    const auto at = base::now();
+    least = std::min(least, base::now() - at);
+  }
+  return least;
+}
+
 void mark(page_profile::byte_set& into, std::size_t first, std::size_t last) {
   for (std::size_t g = first / page_profile::grain; g <= (last - 1) / page_profile::grain; ++g) into.set(g);
 }
 
 }  // namespace
 
-page_profile::record* page_profile::find(page_id p) {
-  if (const auto known = records_.find(p); known != records_.end()) return &known->second;
-  if (records_.size() >= most_pages) return nullptr;
+// Measures what counting or looking costs, for as long as it lives, without what stopwatches inside it measure.
+class page_profile::stopwatch {
+ public:
+  stopwatch(std::atomic<base::nanoseconds>& into, int weight) noexcept
+      : into_(into), weight_(weight), began_(weight != 0 ? base::now() - measured : 0) {}
+  ~stopwatch() {
+    if (weight_ == 0) return;
+    static const base::nanoseconds reading = cost_of_reading();
+    const auto took = std::min(base::now() - measured - began_, longest);
+    measured += took;
+    into_.fetch_add(weight_ * std::max<base::nanoseconds>(took - reading, 0), relaxed);
+  }
+  stopwatch(const stopwatch&) = delete;
+  stopwatch& operator=(const stopwatch&) = delete;
+
+ private:
+  static constexpr base::nanoseconds longest = 100 * base::microsecond;  // then the thread was not running
+  std::atomic<base::nanoseconds>& into_;
+  const int weight_;  // 0: it does not measure
+  const base::nanoseconds began_;
+};
+
+result<std::unique_ptr<page_profile>> page_profile::create(pages& of) {
+  auto table = os::reserve(std::size_t{of.count()} * sizeof(record));
+  if (!table) return table.failure();
+  return std::unique_ptr<page_profile>(new page_profile(of, std::move(*table)));
+}
+
+page_profile::record* page_profile::keep(page_id p) {
   record& r = records_[p];
-  r.counts.page = p;
+  if (r.kept.load(relaxed)) [[likely]]
+    return &r;
+  std::scoped_lock lock(lock_);
+  if (r.kept.load(relaxed)) return &r;
+  if (kept_.size() >= most_pages) return nullptr;
+  kept_.push_back(p);
+  r.kept.store(true, relaxed);
   return &r;
 }
 
-void page_profile::note_fault(page_id p, bool write) {
-  std::scoped_lock lock(lock_);
-  if (record* r = find(p)) ++(write ? r->counts.write_faults : r->counts.read_faults);
+void page_profile::turn_on() noexcept {
+  if (on()) return;
+  since_ = base::now();
+  on_.store(true, std::memory_order_release);
 }
 
-// What differs from the copy that was here before was written by others: its own changes the node has seen in that copy.
+// The first time, the second, the fourth and so on, up to every 64th, as long as there is time for it.
+bool page_profile::worth_a_look(std::uint32_t times) const noexcept {
+  constexpr base::nanoseconds at_first = base::millisecond, one_part_in = 400;
+  if (!std::has_single_bit(times) && times % 64 != 0) return false;
+  return cost_of_looking_.load(relaxed) < at_first + (base::now() - since_) / one_part_in;
+}
+
+void page_profile::note_fault(page_id p, bool write) {
+  const stopwatch counting(cost_of_counting_, my_turn() ? one_in : 0);
+  if (record* r = keep(p)) raise(write ? r->write_faults : r->read_faults);
+}
+
 void page_profile::open_cached(extent e) {
-  if (on()) [[unlikely]] {
-    std::scoped_lock lock(lock_);
-    for (page_id p = e.first; p < e.last; ++p) {
-      record* r = find(p);
-      if (!r) continue;
-      r->counts.home = false;
-      ++r->counts.fetches;
-      if (!r->seen || r->seen->compared) continue;
-      r->seen->compared = true;
-      const auto now = pages_.frame(p);
-      for (std::size_t at = 0; at < page_bytes; at += grain)
-        if (std::memcmp(now.data() + at, r->seen->copy->data() + at, grain) != 0) r->seen->by_others.set(at / grain);
-    }
-  }
+  if (on()) [[unlikely]]
+    note_fetch(e);
   pages_.open_cached(e);
 }
 
-void page_profile::close(extent e) {
-  pages_.close(e);
-  if (!on()) [[likely]]
-    return;
-  std::scoped_lock lock(lock_);
+void page_profile::note_fetch(extent e) {
+  const stopwatch counting(cost_of_counting_, my_turn() ? one_in : 0);
   for (page_id p = e.first; p < e.last; ++p) {
-    const auto known = records_.find(p);
-    if (known == records_.end() || !known->second.seen || !worth_a_look(known->second.counts.fetches)) continue;
-    auto& seen = *known->second.seen;
+    record* r = keep(p);
+    if (!r) continue;
+    r->home.store(false, relaxed);
+    raise(r->fetches);
+    if (r->to_compare.load(relaxed)) compare(p);
+  }
+}
+
+// What differs from the copy that was here before was written by others: its own changes the node has seen in that copy.
+void page_profile::compare(page_id p) {
+  const stopwatch looking(cost_of_looking_, 1);
+  std::scoped_lock lock(lock_);
+  bytes_seen& seen = seen_.at(p);
+  if (!records_[p].to_compare.exchange(false, relaxed)) return;
+  const auto* now = reinterpret_cast<const std::uint32_t*>(pages_.frame(p).data());
+  const auto* before = reinterpret_cast<const std::uint32_t*>(seen.copy->data());
+  for (std::size_t at = 0; at < page_bytes / grain; ++at)
+    if (now[at] != before[at]) seen.by_others.set(at);
+}
+
+void page_profile::close(extent e) {
+  expect(e.first);
+  pages_.close(e);
+  if (on()) [[unlikely]]
+    note_close(e);
+}
+
+void page_profile::note_close(extent e) {
+  const stopwatch counting(cost_of_counting_, my_turn() ? one_in : 0);
+  for (page_id p = e.first; p < e.last; ++p) {
+    record& r = records_[p];
+    if (!r.looked_at.load(relaxed) || !worth_a_look(r.fetches.load(relaxed))) continue;
+    const stopwatch looking(cost_of_looking_, 1);
+    std::scoped_lock lock(lock_);
+    bytes_seen& seen = seen_.at(p);
     if (!seen.copy) {
       if (copies_ >= most_copies) continue;
       ++copies_;
       seen.copy = std::make_unique<std::array<std::byte, page_bytes>>();
     }
     std::memcpy(seen.copy->data(), pages_.frame(p).data(), page_bytes);
-    seen.compared = false;
+    r.to_compare.store(true, relaxed);
   }
 }
 
 void page_profile::note_home(extent e) {
-  std::scoped_lock lock(lock_);
+  const stopwatch counting(cost_of_counting_, my_turn() ? one_in : 0);
   for (page_id p = e.first; p < e.last; ++p)
-    if (const auto known = records_.find(p); known != records_.end()) known->second.counts.home = true;
+    if (records_[p].kept.load(relaxed)) records_[p].home.store(true, relaxed);
 }
 
 // Somebody has a copy: from now on the page matters.
 void page_profile::watch(extent e) {
+  expect(e.first);
   pages_.watch(e);
   if (!on()) [[likely]]
     return;
-  std::scoped_lock lock(lock_);
+  const stopwatch counting(cost_of_counting_, my_turn() ? one_in : 0);
   for (page_id p = e.first; p < e.last; ++p)
-    if (record* r = find(p)) r->counts.home = true;
+    if (record* r = keep(p)) r->home.store(true, relaxed);
 }
 
 void page_profile::open_watched(extent e) {
@@ -98,56 +189,71 @@ void page_profile::take_written(std::vector<page_id>& into) {
   pages_.take_written(into);
   if (!on()) [[likely]]
     return;
-  std::scoped_lock lock(lock_);
+  const stopwatch counting(cost_of_counting_, my_turn() ? one_in : 0);
   for (std::size_t i = had; i < into.size(); ++i) {
-    const bool known = records_.count(into[i]) != 0;
-    record* r = find(into[i]);
+    const bool known = records_[into[i]].kept.load(relaxed);
+    record* r = keep(into[i]);
     if (!r) continue;
-    if (!known) r->counts.home = true;  // a copy is known by its coming, unless that was before
-    if (r->counts.home) ++r->counts.writes;
+    if (!known) r->home.store(true, relaxed);  // a copy is known by its coming, unless that was before
+    if (r->home.load(relaxed)) raise(r->writes);
   }
 }
 
 bool page_profile::take_changes(page_id p, changes& into) {
   const auto had = into.size(), had_bytes = into.bytes_changed();
+  expect(p);
   const bool any = pages_.take_changes(p, into);
-  if (!any || !on()) [[likely]]
-    return any;
-  std::scoped_lock lock(lock_);
-  record* r = find(p);
-  if (!r) return any;
-  if (!std::exchange(r->counts.home, false)) ++r->counts.writes;  // else it was taken for the home's, and counted
-  r->counts.changed_bytes += into.bytes_changed() - had_bytes;
-  if (!worth_a_look(r->counts.writes)) return any;
-  if (!r->seen) r->seen = std::make_unique<bytes_seen>();
-  into.for_ranges(had, [&](std::uint64_t offset, std::size_t size) {
-    const std::size_t first = offset % page_bytes;
-    mark(r->seen->written, first, first + size);
-  });
+  if (any && on()) [[unlikely]]
+    note_changes(p, into, had, had_bytes);
   return any;
+}
+
+void page_profile::note_changes(page_id p, const changes& all, std::size_t had, std::size_t had_bytes) {
+  const stopwatch counting(cost_of_counting_, my_turn() ? one_in : 0);
+  record* r = keep(p);
+  if (!r) return;
+  if (!r->home.load(relaxed)) raise(r->writes);  // else it was taken for the home's, and counted
+  r->home.store(false, relaxed);
+  raise(r->changed_bytes, std::uint64_t{all.bytes_changed() - had_bytes});
+  if (!worth_a_look(r->writes.load(relaxed))) return;
+  const stopwatch looking(cost_of_looking_, 1);
+  std::scoped_lock lock(lock_);
+  bytes_seen& seen = seen_[p];
+  r->looked_at.store(true, relaxed);
+  all.for_ranges(had, [&](std::uint64_t offset, std::size_t size) {
+    const std::size_t first = offset % page_bytes;
+    mark(seen.written, first, first + size);
+  });
 }
 
 std::vector<page_profile::use> page_profile::used(std::size_t most) const {
   std::scoped_lock lock(lock_);
-  std::vector<const record*> order;
-  order.reserve(records_.size());
-  for (const auto& [page, r] : records_) order.push_back(&r);
+  std::vector<std::pair<std::uint64_t, page_id>> order;  // cost and page
+  order.reserve(kept_.size());
+  for (const page_id p : kept_) order.emplace_back(counts_of(p).cost(), p);
   most = std::min(most, order.size());
-  const auto before = [](const record* a, const record* b) {
-    return a->counts.cost() != b->counts.cost() ? a->counts.cost() > b->counts.cost() : a->counts.page < b->counts.page;
-  };
+  const auto before = [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; };
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(), before);
   std::vector<use> all;
+  all.reserve(most);
   for (std::size_t i = 0; i < most; ++i) {
-    all.push_back(order[i]->counts);
-    if (order[i]->seen) all.back().written = order[i]->seen->written, all.back().by_others = order[i]->seen->by_others;
+    const page_id p = order[i].second;
+    all.push_back({counts_of(p), p, {}, {}});
+    if (const auto looked_at = seen_.find(p); looked_at != seen_.end())
+      all.back().written = looked_at->second.written, all.back().by_others = looked_at->second.by_others;
   }
   return all;
 }
 
+page_profile::counts page_profile::counts_of(page_id p) const noexcept {
+  const record& r = records_[p];
+  return {r.home.load(relaxed),    r.read_faults.load(relaxed), r.write_faults.load(relaxed),
+          r.fetches.load(relaxed), r.writes.load(relaxed),      r.changed_bytes.load(relaxed)};
+}
+
 std::size_t page_profile::count_used() const {
   std::scoped_lock lock(lock_);
-  return records_.size();
+  return kept_.size();
 }
 
 }  // namespace weft::dsm

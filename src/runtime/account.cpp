@@ -150,6 +150,7 @@ account take_account(const base::activity& a, base::nanoseconds began, observed&
   all.is.wall = a.now() - began;
   all.is.spent = times.spent;
   all.is.served = times.served;
+  all.is.watching = shared.cost_of_watching();
   for (std::size_t e = 0; e < base::events; ++e) all.is.events[e] = a.sum(static_cast<base::event>(e));
   all.is.barriers = shared.barriers();
   all.is.protocol = shared.statistics();

@@ -20,6 +20,7 @@ struct account {
     base::nanoseconds wall = 0;
     std::array<base::nanoseconds, base::phases> spent{};
     base::nanoseconds served = 0;
+    observed::watching watching;
     std::array<std::uint64_t, base::events> events{};
     std::uint64_t barriers = 0;
     dsm::protocol_statistics protocol;

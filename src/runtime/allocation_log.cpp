@@ -14,11 +14,17 @@ constexpr std::size_t longest_gap = 16 * 1024;  // inside a group: blocks of one
 }  // namespace
 
 void allocation_log::keep(const void* at, std::size_t size) {
+  const auto began = base::now();
   void* calls[own_calls + most_calls];
   const int found = ::backtrace(calls, own_calls + static_cast<int>(most_calls));
   chain from{};
   for (int i = own_calls; i < found; ++i) from[static_cast<std::size_t>(i - own_calls)] = calls[i];
   std::scoped_lock lock(lock_);
+  keep(from, at, size);
+  cost_ += base::now() - began;
+}
+
+void allocation_log::keep(const chain& from, const void* at, std::size_t size) {
   auto site = sites_.find(from);
   if (site == sites_.end()) {
     if (sites_.size() >= most_sites) return;
@@ -42,6 +48,11 @@ std::vector<allocation_log::group> allocation_log::groups() const {
     }
   }
   return all;
+}
+
+base::nanoseconds allocation_log::cost() const {
+  std::scoped_lock lock(lock_);
+  return cost_;
 }
 
 std::vector<allocation_log::chain> allocation_log::sites() const {

@@ -15,6 +15,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace weft::runtime {
 
 class allocation_log {
@@ -37,8 +39,11 @@ class allocation_log {
   std::vector<group> groups() const;
   std::vector<chain> sites() const;
 
+  base::nanoseconds cost() const;  // of keeping them, so far
+
  private:
   void keep(const void* at, std::size_t size);
+  void keep(const chain& from, const void* at, std::size_t size);  // under the lock
 
   struct block {
     std::size_t size;
@@ -48,6 +53,7 @@ class allocation_log {
   mutable std::mutex lock_;  // guards what follows
   std::map<const std::byte*, block> blocks_;
   std::map<chain, std::uint32_t> sites_;
+  base::nanoseconds cost_ = 0;
 };
 
 }  // namespace weft::runtime

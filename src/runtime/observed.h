@@ -27,6 +27,16 @@ class observed {
   virtual dsm::page_profile* profile() noexcept { return nullptr; }
   virtual allocation_log* allocations() noexcept { return nullptr; }
 
+  // What being observed has cost this node so far, in time of its threads: for their phases, and for the pages and allocations.
+  struct watching {
+    base::nanoseconds phases = 0, pages = 0;
+  };
+  watching cost_of_watching() {
+    const auto* pages = profile();
+    const auto* blocks = allocations();
+    return {activity_ ? activity_->cost() : 0, (pages ? pages->cost() : 0) + (blocks ? blocks->cost() : 0)};
+  }
+
   // What threads of this node hold, as wait_record::object says it; and who holds what a thread of this node waits for, where it can
   // be seen from here.
   virtual std::vector<std::uint64_t> held() { return {}; }

@@ -16,8 +16,9 @@ void begin_sampling(base::activity& a, observed& shared) {
   if (auto* profile = shared.profile()) profile->turn_on();
 }
 
-std::string sample(const base::activity& a, base::nanoseconds began, observed& shared, const port& p) {
+std::string sample(base::activity& a, base::nanoseconds began, observed& shared, const port& p) {
   using base::phase;
+  const auto began_sample = base::now(CLOCK_THREAD_CPUTIME_ID);
   const auto faults = shared.statistics();
   const auto moved = p.statistics();
   const auto times = a.summed();
@@ -35,7 +36,8 @@ std::string sample(const base::activity& a, base::nanoseconds began, observed& s
   out.open("time", '[');
   for (const phase each : {phase::compute, phase::fetch, phase::lock, phase::barrier, phase::handler, phase::protocol})
     out.seconds(nullptr, times.spent[static_cast<std::size_t>(each)]);
-  out.close().open("pages", '[');
+  const auto cost = shared.cost_of_watching();
+  out.close().seconds("watching", cost.phases + cost.pages).open("pages", '[');
   if (const auto* profile = shared.profile())
     for (const auto& u : profile->used(most_pages))
       out.open(nullptr, '[').number(nullptr, u.page).number(nullptr, u.cost()).close();
@@ -46,6 +48,7 @@ std::string sample(const base::activity& a, base::nanoseconds began, observed& s
     out.open(nullptr, '[').text(nullptr, name_of(c.what)).number(nullptr, c.waits).seconds(nullptr, c.waited).close();
   }
   out.close().close();
+  a.add_cost(base::now(CLOCK_THREAD_CPUTIME_ID) - began_sample);
   return out.take();
 }
 

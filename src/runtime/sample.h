@@ -2,7 +2,7 @@
 // looks twice knows what happened in between.
 //
 //   {"protocol": "hlrc", "fabric": "udp", "uptime": 12.5, "counts": {"read_faults": 3, ...}, "time": [compute, page_fetch, lock, barrier,
-//    handler, protocol], "pages": [[page, faults and fetches and writes], ...], "locks": [["name", operations, seconds], ...]}
+//    handler, protocol], "watching": seconds, "pages": [[page, faults and fetches and writes], ...], "locks": [["name", operations, seconds], ...]}
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace weft::runtime {
 
-// Has what a sample tells counted from now on. Costs less than 1% of a program's time.
+// Has what a sample tells counted from now on.
 void begin_sampling(base::activity& a, observed& shared);
 
-std::string sample(const base::activity& a, base::nanoseconds began, observed& shared, const port& p);
+std::string sample(base::activity& a, base::nanoseconds began, observed& shared, const port& p);
 
 }  // namespace weft::runtime

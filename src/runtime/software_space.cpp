@@ -52,7 +52,7 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   managers_in_turn_ = options.managers_in_turn;
   if (in_place_ && (!port_.can().mapped || options.memory)) return {errc::unavailable, not_in_place};
   if (auto s = make_pages(options, known, with_all); !s) return s;
-  profile_ = std::make_unique<dsm::page_profile>(*pages_);
+  if (auto s = take(profile_, dsm::page_profile::create(*pages_)); !s) return s;
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
   if (known.has_homes)
     if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all, in_place_)); !s) return s;
@@ -102,8 +102,9 @@ bool software_space::have(dsm::page_id p, bool write) {
   if (used && !*used) return false;
   const wait_note noted(*this, {.what = wait_kind::page, .address = region_base + std::size_t{p} * dsm::page_bytes});
   const base::span traced(activity_, write ? base::trace_kind::write_fault : base::trace_kind::read_fault, p);
-  profile_->fault(p, write);
+  profile_->expect(p);
   const status done = !used ? used.failure() : write ? protocol_->write_fault(p) : protocol_->read_fault(p);
+  profile_->fault(p, write);
   if (done) [[likely]]
     return true;
   end_with(done.code(), base::format("page %p could not be had: %s",

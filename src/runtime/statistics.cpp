@@ -27,6 +27,10 @@ void write_times(json& out, const std::array<base::nanoseconds, base::phases>& s
   out.close();
 }
 
+void write_watching(json& out, const observed::watching& cost) {
+  out.open("watching", '{').seconds("phases", cost.phases).seconds("pages", cost.pages).close();
+}
+
 void write_counts(json& out, const account::numbers& n) {
   const auto of = [&](base::event e) { return n.events[static_cast<std::size_t>(e)]; };
   using base::event;
@@ -126,6 +130,7 @@ void write_node(json& out, const identity& who, node_id number, const account& a
   out.number("node", number).number("host", who.host_of[number]).number("threads", a.is.threads).seconds("wall", a.is.wall);
   write_times(out, a.is.spent);
   out.seconds("communication_thread", a.is.served);
+  write_watching(out, a.is.watching);
   write_counts(out, a.is);
   write_port(out, a.is.port);
   out.line().open("traffic", '[');
@@ -156,9 +161,12 @@ std::string statistics_document(const identity& who, const char* way, const char
                                 const std::vector<account>& nodes, bool for_report) {
   json out;
   base::nanoseconds wall = 0;
+  observed::watching watching;
   std::array<base::nanoseconds, base::phases> spent{};
   for (const auto& a : nodes) {
     wall = std::max(wall, a.is.wall);
+    watching.phases += a.is.watching.phases;
+    watching.pages += a.is.watching.pages;
     for (std::size_t p = 0; p < base::phases; ++p) spent[p] += a.is.spent[p];
   }
   out.open(nullptr, '{').line().text("weft", version).text("started_by", way).number("nodes", who.nodes).number("hosts", who.hosts);
@@ -166,6 +174,7 @@ std::string statistics_document(const identity& who, const char* way, const char
   out.line().text("command", command_line());
   out.line().open("all", '{').seconds("wall", wall);
   write_times(out, spent);
+  write_watching(out, watching);
   out.close();
   out.line().open("per_node", '[');
   for (node_id n = 0; n < nodes.size(); ++n) write_node(out, who, n, nodes[n], for_report);

@@ -54,6 +54,7 @@ software_counts() {
   expect /per_node/0/traffic '[{"diff_bytes":5,"fetched_bytes":12288,"node":1}]'
   expect /per_node/1/traffic "[]"
   expect_between /per_node/0/time/page_fetch 0.000001 0.1
+  expect_between /per_node/0/watching/phases 0.00000001 0.01
 }
 
 cashmere_counts_are_exact() {

@@ -21,7 +21,7 @@ shows_faults_and_the_hottest_page_of_a_job_that_shares_one_falsely() {
   start_job "$WEFT" run -n 2 --protocol cashmere:copied "$REPORT_PROBE" falsely-long
   watched "$job"
   end_job
-  expect_out '^weft top: 2 nodes, cashmere:copied on shm, '
+  expect_out '^weft top: 2 nodes, cashmere:copied on shm, [0-9]+ s; looking on costs a node [0-9.]+%$'
   expect_out '^ +[01] +[0-9.]+% .*\| +[1-9][0-9]* +[0-9.]+ [KMG]iB '
   grep -A 1 '^hottest pages' out | grep -qE '^  0x2[0-9a-f]+ +[1-9][0-9]*  nodes 0 and 1$' || fail "the hottest page is not told"
 }

@@ -9,10 +9,10 @@
 namespace weft::dsm {
 namespace {
 
-// Two pages that are written by hand.
+// Two pages that are written by hand, and many that nobody writes.
 class plain_pages final : public pages {
  public:
-  page_id count() const noexcept override { return 2; }
+  page_id count() const noexcept override { return page_profile::most_pages + 10; }
   const char* engine() const noexcept override { return "none"; }
   memory frames() const noexcept override { return {const_cast<std::byte*>(frames_.data()), frames_.size()}; }
   void open_cached(extent e) override {
@@ -41,6 +41,8 @@ class plain_pages final : public pages {
   std::vector<std::byte> frames_ = std::vector<std::byte>(2 * page_bytes), twins_ = frames_;
 };
 
+std::unique_ptr<page_profile> profile_of(pages& memory) { return *page_profile::create(memory); }
+
 page_profile::byte_set bytes_from(std::size_t first, std::size_t last) {
   page_profile::byte_set all;
   for (std::size_t i = first / page_profile::grain; i < last / page_profile::grain; ++i) all.set(i);
@@ -49,7 +51,8 @@ page_profile::byte_set bytes_from(std::size_t first, std::size_t last) {
 
 TEST(page_profile, that_is_off_keeps_nothing) {
   plain_pages memory;
-  page_profile profile(memory);
+  const auto made = profile_of(memory);
+  page_profile& profile = *made;
   profile.fault(1, true);
   profile.open_cached({0, 2});
   EXPECT_EQ(profile.count_used(), 0u);
@@ -57,7 +60,8 @@ TEST(page_profile, that_is_off_keeps_nothing) {
 
 TEST(page_profile, tells_what_this_node_wrote_from_what_others_wrote) {
   plain_pages memory;
-  page_profile profile(memory);
+  const auto made = profile_of(memory);
+  page_profile& profile = *made;
   profile.turn_on();
   changes sent;
   for (int turn = 0; turn < 3; ++turn) {
@@ -83,7 +87,8 @@ TEST(page_profile, tells_what_this_node_wrote_from_what_others_wrote) {
 
 TEST(page_profile, counts_the_writes_of_a_home) {
   plain_pages memory;
-  page_profile profile(memory);
+  const auto made = profile_of(memory);
+  page_profile& profile = *made;
   profile.turn_on();
   profile.fault(1, true);
   profile.open_watched({0, 2});  // page 0 without a fault of its own
@@ -102,7 +107,8 @@ TEST(page_profile, counts_the_writes_of_a_home) {
 
 TEST(page_profile, keeps_the_pages_that_cost_most) {
   plain_pages memory;
-  page_profile profile(memory);
+  const auto made = profile_of(memory);
+  page_profile& profile = *made;
   profile.turn_on();
   for (page_id p = 0; p < page_profile::most_pages + 10; ++p) profile.fault(p, false);
   profile.fault(77, true);

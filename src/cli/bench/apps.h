@@ -25,6 +25,7 @@ struct way_of_running {
   const char* fabric;
   unsigned workers;
   unsigned slower = 1;   // a program runs so many times less often for a sample
+  bool watched = false;  // with --stats; `owner`.phases and .pages are the shares of the time that this takes
 };
 
 // Plain is one thread of the threaded program: the program's own arithmetic and nothing that waits.
@@ -34,6 +35,8 @@ inline constexpr way_of_running ways_of_running[] = {
     {"cashmere.shm", "cashmere on shm", "cashmere", "shm", 2},
     {"cashmere.shm.copied", "cashmere on shm, copied", "cashmere:copied", "shm", 2},
     {"hlrc.udp", "hlrc on udp", "hlrc", "udp", 2, 4},
+    {"statistics.shm", "copied, --stats", "cashmere:copied", "shm", 2, 4, true},
+    {"statistics.udp", "hlrc, --stats", "hlrc", "udp", 2, 4, true},
     {"plain", "plain", "", "shm", 1},
     {"one_node", "one node", "direct", "shm", 1},
     {"one_node_cashmere", "one node, cashmere", "cashmere", "shm", 1},

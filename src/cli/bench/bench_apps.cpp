@@ -28,14 +28,26 @@ class program_samples {
   void take(collector& into) const {
     for (const auto& w : ways_) {
       into.advance(1, app_.label + ", " + w.title);
-      const auto seconds = run_program({app_.program, how_.quick ? app_.quick_arguments : app_.arguments, w.workers, w.protocol, w.fabric,
-                                        "", how_.quick ? 1 : std::max(app_.runs / w.slower, 2u)});
-      if (seconds) into.add(w.owner, app_.label, *seconds);
-      else into.fail(seconds.sentence());
+      const program_run one{app_.program, how_.quick ? app_.quick_arguments : app_.arguments, w.workers, w.protocol, w.fabric,
+                            "", how_.quick ? 1 : std::max(app_.runs / w.slower, 2u)};
+      if (w.watched)
+        take_watched(one, w, into);
+      else if (const auto seconds = run_program(one))
+        into.add(w.owner, app_.label, *seconds);
+      else
+        into.fail(seconds.sentence());
     }
   }
 
  private:
+  void take_watched(const program_run& one, const way_of_running& w, collector& into) const {
+    const auto counted = run_counted(one);
+    if (!counted) return into.fail(counted.sentence());
+    into.add(w.owner, app_.label, counted->seconds);
+    into.add(std::string(w.owner) + ".phases", app_.label, counted->watched_phases);
+    into.add(std::string(w.owner) + ".pages", app_.label, counted->watched_pages);
+  }
+
   const measured_app& app_;
   const settings how_;
   std::vector<way_of_running> ways_;

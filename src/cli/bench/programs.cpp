@@ -75,7 +75,11 @@ result<counted_run> run_counted(const program_run& r) {
   if (!seconds) return seconds.failure();
   const auto all = nlohmann::json::parse(std::ifstream(statistics.path()), nullptr, false);
   if (all.is_discarded()) return {errc::system, r.name + " wrote no statistics"};
-  counted_run counted{*seconds, 0, 0};
+  counted_run counted{*seconds, 0, 0, 0, 0};
+  double time = 0;
+  for (const auto& [part, spent] : all["all"]["time"].items()) time += spent.get<double>();
+  const auto& cost = all["all"]["watching"];
+  if (time > 0) counted.watched_phases = cost["phases"].get<double>() / time, counted.watched_pages = cost["pages"].get<double>() / time;
   for (const auto& node : all["per_node"]) {
     for (const char* part : {"counts", "port"})
       for (const auto& [name, count] : node[part].items()) counted.counts[name] += count.get<std::uint64_t>();

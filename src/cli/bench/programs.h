@@ -28,6 +28,7 @@ result<double> run_program(const program_run& r);
 // `weft run --stats` by its name, of all runs.
 struct counted_run {
   double seconds, messages, bytes;
+  double watched_phases, watched_pages;  // shares of the threads' time, for what --stats tells
   std::map<std::string, std::uint64_t> counts = {};
 };
 result<counted_run> run_counted(const program_run& r);

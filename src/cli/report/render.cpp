@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "base/text.h"
@@ -77,6 +78,8 @@ void add_time_by_node(page::document& d, const run_record& r) {
   page::bars b("Where the time of each node went", "seconds", part_names);
   for (std::size_t n = 0; n < r.nodes.size(); ++n) b.add(format("node %zu", n), values(r.nodes[n].spent));
   d.add(b.svg("Of all its application threads together. Parts as in docs/statistics.md."));
+  const double all = std::accumulate(r.spent.begin(), r.spent.end(), 0.0);
+  if (all > 0) d.paragraph(format("Keeping these records took %.2f%% of that time.", 100 * r.watching / all));
 }
 
 // What the slowest node needed makes an epoch long: beside the sum of all nodes it is told which one computed longest.

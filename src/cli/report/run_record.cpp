@@ -74,6 +74,7 @@ run_record record_of(const json& d) {
   r.engine = d.at("engine").get<std::string>();
   r.wall = d.at("all").at("wall").get<double>();
   r.spent = times_of(d.at("all").at("time"));
+  for (const auto& [part, seconds] : d.at("all").at("watching").items()) r.watching += seconds.get<double>();
   const auto& nodes = d.at("per_node");
   for (const auto& n : nodes) r.nodes.push_back(node_of(n, static_cast<std::uint32_t>(r.nodes.size()), nodes.size()));
   if (r.nodes.empty()) throw error(errc::invalid_argument, "it has no nodes");

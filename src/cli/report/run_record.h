@@ -54,6 +54,7 @@ struct run_record {
   std::string file, command, fabric, protocol, engine;
   double wall = 0;
   times spent{};
+  double watching = 0;  // seconds of the same threads, for these records
   double barriers_each = 1;
   std::vector<node_record> nodes;
   std::vector<allocation> allocations;

@@ -26,6 +26,7 @@ struct rates {
   bool known = false;
   double faults = 0, fetched = 0, changed = 0, out = 0, messages = 0;  // a second
   double share[6] = {};                                                // of its threads' time
+  double watching = 0;                                                 // of it: what being looked at costs
 };
 
 rates between(const json& before, const json& now, double seconds) {
@@ -43,6 +44,7 @@ rates between(const json& before, const json& now, double seconds) {
   for (std::size_t i = 0; i < 6; ++i)
     all += r.share[i] = now.at("time").at(i).get<double>() - before.at("time").at(i).get<double>();
   for (auto& s : r.share) s = all > 0 ? 100 * s / all : 0;
+  if (all > 0) r.watching = 100 * (now.at("watching").get<double>() - before.at("watching").get<double>()) / all;
   return r;
 }
 
@@ -126,6 +128,7 @@ std::vector<std::string> frame(const samples& before, const samples& now, double
   lines.push_back(
       "node  compute  fetch   lock  barrier handler protocol |  faults/s   fetched/s   changes/s       out/s  messages/s");
   std::string setting = "no node has answered yet";
+  double watching = 0;
   for (std::size_t n = 0; n < now.size(); ++n) {
     const auto a = n < before.size() ? parsed(before[n]) : json(), b = parsed(now[n]);
     if (!a.is_object() || !b.is_object()) {
@@ -135,6 +138,7 @@ std::vector<std::string> frame(const samples& before, const samples& now, double
     setting = b.at("protocol").get<std::string>() + " on " + b.at("fabric").get<std::string>() +
               format(", %.0f s", b.at("uptime").get<double>());
     const auto r = between(a, b, seconds);
+    watching = std::max(watching, r.watching);
     const auto size = [](double bytes) { return page::size_words(bytes); };
     lines.push_back(format("%4zu %7.1f%% %5.1f%% %5.1f%% %7.1f%% %6.1f%% %7.1f%% | %9.0f %11s %11s %11s %11.0f", n, r.share[0],
                            r.share[1], r.share[2], r.share[3], r.share[4], r.share[5], r.faults, size(r.fetched).c_str(),
@@ -142,7 +146,7 @@ std::vector<std::string> frame(const samples& before, const samples& now, double
     first.push_back(a);
     second.push_back(b);
   }
-  lines[0] = format("weft top: %zu nodes, ", now.size()) + setting;
+  lines[0] = format("weft top: %zu nodes, ", now.size()) + setting + format("; looking on costs a node %.2f%%", watching);
   if (first.size() == now.size()) {
     add_pages(lines, first, second, seconds);
     add_locks(lines, first, second, seconds);
