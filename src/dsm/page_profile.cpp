@@ -83,16 +83,17 @@ page_profile::record* page_profile::keep(page_id p) {
   return &r;
 }
 
-void page_profile::turn_on() noexcept {
-  if (on()) return;
+void page_profile::turn_on(depth d) noexcept {
+  on_.store(true, relaxed);
+  if (d != depth::bytes || looks_.load(relaxed)) return;
   since_ = base::now();
-  on_.store(true, std::memory_order_release);
+  looks_.store(true, std::memory_order_release);  // pairs with worth_a_look: since_ is set
 }
 
 // The first time, the second, the fourth and so on, up to every 64th, as long as there is time for it.
 bool page_profile::worth_a_look(std::uint32_t times) const noexcept {
   constexpr base::nanoseconds at_first = base::millisecond, one_part_in = 400;
-  if (!std::has_single_bit(times) && times % 64 != 0) return false;
+  if ((!std::has_single_bit(times) && times % 64 != 0) || !looks_.load(std::memory_order_acquire)) return false;
   return cost_of_looking_.load(relaxed) < at_first + (base::now() - since_) / one_part_in;
 }
 

@@ -1,8 +1,8 @@
 // page_profile: what happens to each page of a node's memory, for the report and for `weft top`. It stands between a protocol and its
 // pages and lets everything through, so no protocol knows of it.
 //
-// While it is off, which it is at first, that costs a branch. While it is on, it counts, in a table that takes no lock, and it notes
-// which bytes were written: by this node, from the changes that a protocol takes anyway; by others, by comparing the copy that this
+// While it is off, which it is at first, that costs a branch. While it is on, it counts, in a table that takes no lock, and if it is told to
+// notes which bytes were written: by this node, from the changes that a protocol takes anyway; by others, by comparing the copy that this
 // node had with the one that it gets next. Both are looked at ever more seldom, page by page, and not at all while that has taken more
 // than a quarter of a percent of the time. Of the home's own writes only the number is known here; which bytes they were, the others see.
 //
@@ -34,7 +34,8 @@ class page_profile final : public pages {
 
   static result<std::unique_ptr<page_profile>> create(pages& of);
 
-  void turn_on() noexcept;
+  enum class depth : std::uint8_t { counts, bytes };
+  void turn_on(depth d = depth::bytes) noexcept;  // and not off again
 
   // Something will be counted for a page soon: its record may come into the cache meanwhile, since it seldom is.
   void expect(page_id p) const noexcept {
@@ -106,7 +107,7 @@ class page_profile final : public pages {
 
   page_profile(pages& of, os::mapping table) noexcept
       : pages_(of), table_(std::move(table)), records_(reinterpret_cast<record*>(table_.base())) {}
-  bool on() const noexcept { return on_.load(std::memory_order_acquire); }  // pairs with turn_on: since_ is set
+  bool on() const noexcept { return on_.load(std::memory_order_relaxed); }  // relaxed: counting may begin a little late
   record* keep(page_id p);  // null: there are too many
   void note_fault(page_id p, bool write);
   void note_fetch(extent e);
@@ -119,7 +120,8 @@ class page_profile final : public pages {
 
   pages& pages_;
   std::atomic<bool> on_{false};
-  base::nanoseconds since_ = 0;  // written before on_ is set
+  base::nanoseconds since_ = 0;     // written before looks_ is set
+  std::atomic<bool> looks_{false};  // at bytes
   std::atomic<base::nanoseconds> cost_of_counting_{0}, cost_of_looking_{0};  // relaxed, as in record
   const os::mapping table_;
   record* const records_;    // of every page; zeroed, and not touched where nothing happens

@@ -13,7 +13,7 @@ constexpr std::size_t most_pages = 64, most_locks = 16;
 
 void begin_sampling(base::activity& a, observed& shared) {
   a.time_from_now_on();
-  if (auto* profile = shared.profile()) profile->turn_on();
+  if (auto* profile = shared.profile()) profile->turn_on(dsm::page_profile::depth::counts);
 }
 
 std::string sample(base::activity& a, base::nanoseconds began, observed& shared, const port& p) {

@@ -13,7 +13,7 @@ struct measured_app {
   std::string label;    // of its measurements and keys
   std::string program;
   std::vector<std::string> arguments, quick_arguments;
-  unsigned runs;          // in one process, for a sample: the fastest of about a second's worth, since others use the machine as well
+  unsigned runs;          // for a sample: the fastest of about a second's worth, since others use the machine as well
   double cashmere_bound;  // on its speed over shm, or only_reported
   bool direct = true;     // whether it has a key for direct
 };
