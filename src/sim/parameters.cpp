@@ -44,6 +44,8 @@ constexpr p::description descriptions[] = {
      "Cashmere 4.1: a central barrier manager"},
     {"managers-in-turn", &p::managers_in_turn, "0 or 1", "1: all nodes manage locks and flags in turn; 0: who makes them, as in the runtime",
      "TreadMarks; not in the paper"},
+    {"told-once", &p::told_once, "0 or 1", "1: lrc tells of a written page once for each diff; 0: at every release after a write, as in the runtime",
+     "TreadMarks: 1; the paper can be read both ways"},
     {"fetch-ahead", &p::fetch_ahead, "pages", "that a fault may fetch or open at once", "Cashmere 2.2: the one that is used"},
     {"diff-grain", &p::diff_grain, "bytes", "that a diff tells apart: 4, or 1 as in the runtime", "Cashmere, Table 1: words"},
     {"slack", &p::slack, "cycles", "a processor may be ahead of others while its cache serves it", "the simulator's own"},

@@ -130,6 +130,42 @@ TEST(machine, a_notice_is_processed_where_it_is_sent_and_where_it_is_taken_and_o
   EXPECT_EQ(growth(true), 10 * 10'000u) << "who sent them is late by that, and the other waits";
 }
 
+// Node 0 writes a page of its own; node 1 reads it after a barrier. Then they meet again some times, and node 0 may write before each of them.
+// The notices that node 1 gets.
+std::uint64_t notices_of_a_page(const machine_options& o, bool written_again) {
+  machine m(o);
+  m.run([&](machine::node& n) {
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(0)));
+    const auto refer_as = [&](node_id node, bool write) {
+      if (n.cpu.self() == node) n.cpu.refer(offset_of(bytes), 8, write);
+    };
+    refer_as(0, true);
+    n.space->barrier();
+    refer_as(1, false);
+    for (int i = 0; i < 5; ++i) {
+      n.space->barrier();
+      if (written_again) refer_as(0, true);
+    }
+    n.space->barrier();
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return m.at(1).so_far().notices;
+}
+
+// Cashmere 4.1 on gauss: there are no notices of pages that nobody writes any more.
+TEST(machine, a_page_that_its_home_does_not_write_any_more_needs_no_notice) {
+  for (const char* by : {"NHHM", "CHHM", "NSSN"}) EXPECT_EQ(notices_of_a_page(options("cashmere", 2, by), false), 0u) << by;
+  EXPECT_GE(notices_of_a_page(options("cashmere", 2), true), 1u);
+}
+
+// Cashmere 2.1: one diff for every write notice. Node 1 asks for the first only.
+TEST(machine, lrc_can_tell_of_a_page_once_for_each_diff) {
+  auto once = options("lrc", 2);
+  once.numbers.told_once = 1;
+  EXPECT_EQ(notices_of_a_page(once, true), 2u);
+  EXPECT_EQ(notices_of_a_page(options("lrc", 2), true), 6u);
+}
+
 TEST(machine, a_slower_network_makes_a_slower_machine) {
   auto slow = options("cashmere", 4);
   slow.numbers.latency = 2000;
