@@ -183,8 +183,8 @@ struct grid {
       : n(p.size),
         lines_together(p.lines_together),
         by(p.pipeline ? app::division::in_cubes(workers) : app::division::in_planes(workers)),
-        flow(n, by, workers),
-        change(n, by, workers),
+        flow({n, n, n}, by, workers),
+        change({n, n, n}, by, workers),
         change_by_row(p.pipeline ? 1 : n, n * n, workers),
         uppers(p.pipeline ? workers : 1, n * n, workers) {}
 

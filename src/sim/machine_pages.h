@@ -5,7 +5,8 @@
 // these words.
 //
 // Two ways to note writes. Without an interface that forwards writes, the first write to a page is a fault, twins are made and diffs
-// taken (Cashmere 2.1); lrc may let the page stay writable until then, as TreadMarks does. With one, the page table's dirty bits are enough, and what was written is at its home already (Cashmere 2.2).
+// taken (Cashmere 2.1); lrc may let the page stay writable until then, as TreadMarks does. With one, the page table's dirty bits are
+// enough, and what was written is at its home already (Cashmere 2.2).
 #pragma once
 
 #include <array>
