@@ -15,6 +15,7 @@ machine_pages::machine_pages(machine& in, processor& on, memory frames, os::page
       frames_(frames),
       handler_(handler),
       first_writes_fault_(in.interface_of_nodes() == nullptr),
+      knows_written_(machine_options::is_cashmere(in.options().protocol)),
       told_once_(in.options().protocol == "lrc" && in.numbers().told_once != 0),
       flags_(in.numbers().memory_pages),
       fetched_from_(in.numbers().memory_pages) {}

@@ -35,7 +35,7 @@ class machine_pages final : public dsm::pages {
   void open_watched(extent e) override { open(e, home | noted); }
   void open_free(extent e) override { open(e, home); }
   void close(extent e) override;
-  bool may_be_written(page_id p) const noexcept override { return first_writes_fault_ || (flags_[p] & written_free) != 0; }
+  bool may_be_written(page_id p) const noexcept override { return !knows_written_ || (flags_[p] & written_free) != 0; }
   void watch(extent e) override;
   void first_write(page_id p) override;
   void reopen(page_id) override {}
@@ -89,6 +89,7 @@ class machine_pages final : public dsm::pages {
   const memory frames_;
   os::page_engine::fault_handler& handler_;
   const bool first_writes_fault_;
+  const bool knows_written_;  // Cashmere 2.2: a release looks at the dirty bits of all pages
   const bool told_once_;  // a written page stays writable until its changes are taken
   std::vector<std::uint8_t> flags_;
   std::vector<std::uint16_t> fetched_from_;

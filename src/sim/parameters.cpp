@@ -36,6 +36,8 @@ constexpr p::description descriptions[] = {
     {"send-call", &p::send_call, "cycles", "a system call for every message that is sent", "SHRIMP 4.3: user-level sends have none"},
     {"arrival-interrupt", &p::arrival_interrupt, "cycles", "an interrupt for every message that arrives",
      "SHRIMP 4.4: only where it is asked for"},
+    {"send-queue", &p::send_queue, "messages", "by software that an interface takes before the first has left; 0: any number",
+     "SHRIMP 4.5.3: 1 or 2"},
     {"cache-ways", &p::cache_ways, "lines", "associativity of the cache", open},
     {"write-buffer", &p::write_buffer, "writes", "under way before a processor waits", open},
     {"merge-buffer", &p::merge_buffer, "lines", "in the merge buffer ('the last few writes')", open},

@@ -38,6 +38,7 @@ struct parameters {
   std::uint64_t interrupt = 400;
   std::uint64_t send_call = 0;
   std::uint64_t arrival_interrupt = 0;
+  std::uint64_t send_queue = 0;
   std::uint64_t cache_ways = 1;
   std::uint64_t write_buffer = 4;
   std::uint64_t merge_buffer = 8;
