@@ -49,7 +49,7 @@ bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<c
   machine_port& to = machine_.at(node).port;
   cycles leaves = by_software ? wait_for_room() : sending != 0 && !on_processor() ? own().handlers_done() : machine_.time().now();
   if (by_software && !payload.empty() && id != own_ids::get_reply) {  // read from memory; what was asked for has been read already
-    const cycles read = machine_.connections().access(leaves, self(), payload.size(), resource::from::elsewhere);
+    const cycles read = machine_.connections().access(leaves, self(), payload.size(), resource::from::here);
     leaves = std::max(leaves, read - machine_.numbers().memory_transfer(payload.size()));
   }
   const cycles left = machine_.connections().travel(leaves, self(), node, size,
