@@ -13,8 +13,8 @@
 // worker, always in the same way, so the result does not depend on the workers.
 //
 // `--pipeline` is the way of message-passing versions, and of the one for shared memory that came from them: the grid is distributed in
-// cubes, everybody keeps to the own one, and all sweeps go through the workers, row by row. A worker eliminates its part of a row's lines when
-// the one before has done so, and puts in the solution when the one after has.
+// cubes, everybody keeps to the own one, and all sweeps go through the workers, row by row, or by fewer lines at once. A worker eliminates its
+// part of these lines when the one before has done so, and puts in the solution when the one after has.
 //
 //   weft run -n 4 build/bin/appbt --size 32 --verify
 #include <weft/weft.h>
@@ -39,9 +39,10 @@ constexpr double time_step = 0.01;
 struct problem {
   std::size_t size = 32, steps = 10;
   bool pipeline = false;
+  std::size_t lines_together = 1024;  // in the pipeline: of a row, that are handed on at once
 };
 
-// How far a worker is in the pipeline of each direction: rows of all steps so far, each way.
+// How far a worker is in the pipeline of each direction: lines of all steps so far, each way.
 struct progress_of_worker {
   struct alignas(64) each {
     weft::flag done;
@@ -180,9 +181,10 @@ struct grid {
   // Together.
   grid(const problem& p, std::size_t workers)
       : n(p.size),
+        lines_together(p.lines_together),
         by(p.pipeline ? app::division::in_cubes(workers) : app::division::in_planes(workers)),
-        flow(n, by, workers),
-        change(n, by, workers),
+        flow({n, n, n}, by, workers),
+        change({n, n, n}, by, workers),
         change_by_row(p.pipeline ? 1 : n, n * n, workers),
         uppers(p.pipeline ? workers : 1, n * n, workers) {}
 
@@ -190,7 +192,7 @@ struct grid {
   state& change_at(const place& p) const noexcept { return change.at(p.i[0], p.i[1], p.i[2]); }
   state& change_by_row_at(const place& p) const noexcept { return change_by_row.row(p.i[1])[p.i[2] * n + p.i[0]]; }
 
-  std::size_t n;
+  std::size_t n, lines_together;
   const app::division by;
   app::cubes<state, Where> flow, change;
   app::bands<state, Where> change_by_row;  // by y, then z, then x
@@ -311,10 +313,16 @@ class stepping {
       return uppers_[number(row, l) * (last - first) + i - first];
     };
     uppers_.resize(number(last_row, first_line) * (last - first));
+    // A row's lines are announced in parts.
+    const auto begins_part = [&, begin = first_line](std::size_t l) { return (l - begin) % g_.lines_together == 0; };
+    const auto part_end = [&, begin = first_line, end = last_line](std::size_t l) {
+      return std::min(begin + ((l - begin) / g_.lines_together + 1) * g_.lines_together, end);
+    };
+    const auto reached = [&](std::size_t row, std::size_t l) { return (before + row) * (g_.n + 1) + l; };
 
-    for (std::size_t row = first_row; row < last_row; ++row) {
-      if (!at_begin) (*pipeline_)[previous].eliminated[d].done.wait(before + row);
+    for (std::size_t row = first_row; row < last_row; ++row)
       for (std::size_t l = first_line; l < last_line; ++l) {
+        if (!at_begin && begins_part(l)) (*pipeline_)[previous].eliminated[d].done.wait(reached(row, part_end(l)));
         const auto point = line_through(d, across, row, along, l);
         line_.x[first - 1] = at_begin ? state{} : g_.change_at(point(first - 1));
         line_.upper(first - 1) = at_begin ? matrix{} : g_.uppers.row(previous)[number(row, l)];
@@ -325,12 +333,11 @@ class stepping {
           upper_at(row, l, i) = line_.upper(i);
         }
         g_.uppers.row(me_.rank())[number(row, l)] = line_.upper(last - 1);
+        if (l + 1 == part_end(l)) own.eliminated[d].done.set(reached(row, l + 1));
       }
-      own.eliminated[d].done.set(before + row);
-    }
-    for (std::size_t row = first_row; row < last_row; ++row) {
-      if (!at_end) (*pipeline_)[next].solved[d].done.wait(before + row);
+    for (std::size_t row = first_row; row < last_row; ++row)
       for (std::size_t l = first_line; l < last_line; ++l) {
+        if (!at_end && begins_part(l)) (*pipeline_)[next].solved[d].done.wait(reached(row, part_end(l)));
         const auto point = line_through(d, across, row, along, l);
         line_.x[last] = at_end ? state{} : g_.change_at(point(last));
         for (std::size_t i = first; i < last; ++i) {
@@ -339,9 +346,8 @@ class stepping {
         }
         line_.substitute(first, last);
         for (std::size_t i = first; i < last; ++i) g_.change_at(point(i)) = line_.x[i];
+        if (l + 1 == part_end(l)) own.solved[d].done.set(reached(row, l + 1));
       }
-      own.solved[d].done.set(before + row);
-    }
   }
 
   // The points in direction d of a line that is given by its places in the other two.
@@ -471,6 +477,7 @@ int main(int argc, char** argv) {
   o.number("--steps", p.steps, "towards the known flow", {1, 1000000});
   o.flag("--pipeline", p.pipeline,
          "distribute cubes, and sweep through the workers row by row, instead of distributing planes and dividing the rows");
+  o.number("--lines-together", p.lines_together, "of a row, that are handed on at once in the pipeline", {1, 1024});
   if (const auto status = o.parse(job, argc, argv)) return *status;
   const auto result = app::repeated(o, [&] { return run(p, o); });
   const auto size = std::to_string(p.size);

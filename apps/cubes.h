@@ -1,4 +1,4 @@
-// A cube of points that is dealt to the workers in blocks: of planes, or cubes again. A worker's block begins at a page's start and lies on
+// A box of points that is dealt to the workers in blocks: of planes, bars or boxes again. A worker's block begins at a page's start and lies on
 // the worker's node: no page is written by two workers that keep to their own points.
 #pragma once
 
@@ -17,14 +17,9 @@ class division {
  public:
   static division in_planes(std::size_t workers) { return division({1, 1, workers}); }
 
-  // As nearly equal parts as the workers' number allows.
-  static division in_cubes(std::size_t workers) {
-    std::array<std::size_t, 3> parts{1, 1, 1};
-    for (std::size_t factor = workers; workers > 1; --factor)
-      for (; factor > 1 && is_prime(factor) && workers % factor == 0; workers /= factor)
-        *std::min_element(parts.rbegin(), parts.rend()) *= factor;
-    return division(parts);
-  }
+  // As nearly equal parts of all directions, or of y and z, as the workers' number allows.
+  static division in_cubes(std::size_t workers) { return evenly(workers, 3); }
+  static division in_bars(std::size_t workers) { return evenly(workers, 2); }
 
   std::size_t parts(std::size_t d) const noexcept { return parts_[d]; }
   // Which part of direction d a worker has.
@@ -44,6 +39,14 @@ class division {
 
  private:
   explicit division(const std::array<std::size_t, 3>& parts) : parts_(parts) {}
+  // Of the last directions.
+  static division evenly(std::size_t workers, std::ptrdiff_t directions) {
+    std::array<std::size_t, 3> parts{1, 1, 1};
+    for (std::size_t factor = workers; workers > 1; --factor)
+      for (; factor > 1 && is_prime(factor) && workers % factor == 0; workers /= factor)
+        *std::min_element(parts.rbegin(), parts.rbegin() + directions) *= factor;
+    return division(parts);
+  }
   static bool is_prime(std::size_t n) {
     for (std::size_t d = 2; d * d <= n; ++d)
       if (n % d == 0) return false;
@@ -56,14 +59,16 @@ class division {
 template <typename T, typename Where>
 class cubes {
  public:
-  // Together: n points in each direction.
-  cubes(std::size_t n, const division& by, std::size_t workers) : blocks_(workers, volume(n, by), workers) {
+  using sizes = std::array<std::size_t, 3>;  // points in x, y and z
+
+  // Together.
+  cubes(const sizes& n, const division& by, std::size_t workers) : blocks_(workers, volume(n, by), workers) {
     const std::size_t apart = workers == 1 ? 0 : static_cast<std::size_t>(bytes(1) - bytes(0));
     std::size_t within = sizeof(T);
     for (std::size_t d = 0; d < 3; ++d) {
       for (std::size_t part = 0; part < by.parts(d); ++part)
-        for (std::size_t i = n * part / by.parts(d); i < n * (part + 1) / by.parts(d); ++i)
-          offset_[d].push_back(part * by.stride(d) * apart + (i - n * part / by.parts(d)) * within);
+        for (std::size_t i = n[d] * part / by.parts(d); i < n[d] * (part + 1) / by.parts(d); ++i)
+          offset_[d].push_back(part * by.stride(d) * apart + (i - n[d] * part / by.parts(d)) * within);
       within *= largest(n, by, d);
     }
   }
@@ -73,8 +78,8 @@ class cubes {
   }
 
  private:
-  static std::size_t largest(std::size_t n, const division& by, std::size_t d) { return (n + by.parts(d) - 1) / by.parts(d); }
-  static std::size_t volume(std::size_t n, const division& by) { return largest(n, by, 0) * largest(n, by, 1) * largest(n, by, 2); }
+  static std::size_t largest(const sizes& n, const division& by, std::size_t d) { return (n[d] + by.parts(d) - 1) / by.parts(d); }
+  static std::size_t volume(const sizes& n, const division& by) { return largest(n, by, 0) * largest(n, by, 1) * largest(n, by, 2); }
   std::byte* bytes(std::size_t block) const noexcept { return reinterpret_cast<std::byte*>(blocks_.row(block)); }
 
   bands<T, Where> blocks_;              // one for each worker

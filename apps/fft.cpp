@@ -9,7 +9,8 @@
 // `--butterflies` is the algorithm that Cashmere 3.1 names instead (Akl: The design and analysis of parallel algorithms, 1989): in
 // each phase pairs of numbers are combined, whose distance halves from phase to phase. A worker has a block of the numbers; two workers
 // whose blocks are combined do half of the pairs each, and a barrier ends the phase. The result stays in the order that this gives, its
-// indices with their bits reversed.
+// indices with their bits reversed. `--powers` keeps to the letter of that algorithm: whoever combines a pair raises the root of the phase
+// to the pair's own power, instead of having all roots ready.
 //
 //   weft run -n 4 build/bin/fft --log-size 20 --verify
 #include <weft/weft.h>
@@ -188,9 +189,11 @@ std::size_t reversed(std::size_t k, int bits) {
 class butterflies {
  public:
   // `all` holds the input, and will hold the result.
-  butterflies(number* all, std::size_t n, weft::worker& me) : all_(all), n_(n), me_(me), block_(n / me.size()), own_(me.rank() * block_) {
+  butterflies(number* all, std::size_t n, bool powers, weft::worker& me)
+      : all_(all), n_(n), bits_(std::countr_zero(n)), powers_(powers), me_(me), block_(n / me.size()), own_(me.rank() * block_) {
     // Numbers that lie together between two that are combined have one root. It depends on their place alone, not on the phase.
-    for (std::size_t g = 0; g < n / 2; ++g) roots_.push_back(root(reversed(g, std::countr_zero(n) - 1), n));
+    for (std::size_t g = 0; g < n / 2; ++g) roots_.push_back(root(reversed(g, bits_ - 1), n));
+    for (int b = 0; b < bits_; ++b) squares_.push_back(root(std::size_t{1} << b, n));
   }
 
   // The own pairs of a phase, in runs that lie together: where a run begins, how long it is, and its root.
@@ -208,7 +211,7 @@ class butterflies {
     for (std::size_t distance = n_ / 2; distance > 0; distance /= 2) {
       for_runs(distance, [&](std::size_t k, std::size_t count, number root_of_run) {
         for (number *x = all_ + k, *y = x + distance; count > 0; --count, ++x, ++y) {
-          const number turned = times(*y, root_of_run);
+          const number turned = times(*y, powers_ ? root_of_pair(static_cast<std::size_t>(x - all_), distance) : root_of_run);
           *y = *x - turned;
           *x += turned;
         }
@@ -218,11 +221,22 @@ class butterflies {
   }
 
  private:
+  // The phase's root, of all the pairs that are as far apart, to the power of the pair's first place with its bits reversed.
+  number root_of_pair(std::size_t k, std::size_t distance) const {
+    number power{1, 0};
+    const number* square = squares_.data() + std::countr_zero(distance);
+    for (std::size_t e = reversed(k, bits_) % (n_ / distance); e != 0; e >>= 1, ++square)
+      if (e & 1) power = times(power, *square);
+    return power;
+  }
+
   number* all_;
   std::size_t n_;
+  int bits_;
+  bool powers_;
   weft::worker& me_;
   std::size_t block_, own_;  // numbers; the first of them
-  std::vector<number> roots_;
+  std::vector<number> roots_, squares_;  // of runs; of all numbers, squared again and again
 };
 
 // --- verification ---
@@ -295,13 +309,13 @@ app::outcome run_six_steps(std::size_t log_size, const app::options& o) {
   return result;
 }
 
-app::outcome run_butterflies(std::size_t log_size, const app::options& o) {
+app::outcome run_butterflies(std::size_t log_size, bool powers, const app::options& o) {
   const std::size_t n = std::size_t{1} << log_size;
   const app::shared_array<number> all(n, weft::placement::block());
   app::outcome result;
   weft::team(o.threads).run([&](weft::worker& me) {
     o.place(me);
-    butterflies mine(all.data(), n, me);
+    butterflies mine(all.data(), n, powers, me);
     const auto [first, last] = me.share_of(n);
     for (std::size_t k = first; k < last; ++k) all.data()[k] = input(o.seed, k);
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
@@ -321,14 +335,16 @@ int main(int argc, char** argv) {
   app::options o("Fourier transform of complex numbers by the six-step method, or by butterflies");
   std::size_t log_size = 20;
   o.number("--log-size", log_size, "two to this power many numbers", {2, 30});
-  bool by_butterflies = false;
+  bool by_butterflies = false, powers = false;
   o.flag("--butterflies", by_butterflies, "combine pairs whose distance halves from phase to phase; the result stays in that order");
+  o.flag("--powers", powers, "with --butterflies: raise a root to its power for every pair");
   const auto objection = [&]() -> std::string {
+    if (powers && !by_butterflies) return "--powers is for --butterflies";
     const std::size_t workers = job.nodes() * o.threads;
     const bool fine = !by_butterflies || (std::has_single_bit(workers) && workers < std::size_t{1} << log_size);
     return fine ? "" : "butterflies are for a power of two of workers, with at least two numbers for each";
   };
   if (const auto status = o.parse(job, argc, argv, objection)) return *status;
-  const auto result = app::repeated(o, [&] { return by_butterflies ? run_butterflies(log_size, o) : run_six_steps(log_size, o); });
+  const auto result = app::repeated(o, [&] { return by_butterflies ? run_butterflies(log_size, powers, o) : run_six_steps(log_size, o); });
   return app::report(job, o, "fft 2^" + std::to_string(log_size) + (by_butterflies ? " by butterflies" : ""), result);
 }

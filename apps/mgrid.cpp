@@ -6,8 +6,9 @@
 // Relaxation is red-black with over-relaxation;
 // the residual goes down by full weighting, the correction comes up by trilinear interpolation.
 //
-// Every grid is distributed in blocks of planes; a worker writes its own planes and reads those next to them. Each point's new
-// value is made from the same numbers in the same order whoever makes it, so the result does not depend on the workers.
+// Every grid is distributed in blocks of planes, or with `--bars` of planes' rows; a worker writes its own rows and reads those next to
+// them. Each point's new value is made from the same numbers in the same order whoever makes it, so the result does not depend on the
+// workers.
 //
 //   weft run -n 4 build/bin/mgrid --planes 64 --rows 64 --columns 32 --verify
 #include <weft/weft.h>
@@ -15,8 +16,9 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <vector>
 
-#include "bands.h"
+#include "cubes.h"
 #include "options.h"
 #include "random.h"
 #include "report.h"
@@ -41,6 +43,7 @@ struct shape {
 struct problem {
   shape finest{64, 64, 32};
   std::size_t cycles = 2, relaxations = 5;
+  bool bars = false;
 };
 
 std::size_t before(std::size_t i, std::size_t n) {
@@ -50,99 +53,120 @@ std::size_t after(std::size_t i, std::size_t n) {
   return i + 1 == n ? 0 : i + 1;
 }
 
-// One of the grids: a solution, what its Laplacian shall be, and the residual.
+// One of the grids: a solution, what its Laplacian shall be, and the residual. Its rows are numbered worker by worker.
 template <typename Where>
 struct grid {
-  using planes = app::bands<double, Where>;
+  using values = app::cubes<double, Where>;
 
   // Together.
-  grid(const shape& s_, std::size_t workers)
+  grid(const shape& s_, bool bars, std::size_t workers)
       : s(s_),
-        solution(s.planes, s.plane(), workers),
-        source(s.planes, s.plane(), workers),
-        residual(s.planes, s.plane(), workers) {}
+        by(bars ? app::division::in_bars(workers) : app::division::in_planes(workers)),
+        solution({s.columns, s.rows, s.planes}, by, workers),
+        source({s.columns, s.rows, s.planes}, by, workers),
+        residual({s.columns, s.rows, s.planes}, by, workers) {
+    for (std::size_t w = 0; w < workers; ++w) {
+      first_row.push_back(places.size());
+      const auto [first_plane, last_plane] = by.share_of(w, 2, s.planes);
+      const auto [first, last] = by.share_of(w, 1, s.rows);
+      for (std::size_t i = first_plane; i < last_plane; ++i)
+        for (std::size_t j = first; j < last; ++j) places.push_back({i, j});
+    }
+    first_row.push_back(places.size());
+  }
 
   std::size_t points() const noexcept { return s.points(); }
   template <typename Worker>
-  auto rows_of(const Worker& me) const noexcept {
-    return me.share_of(s.planes);
+  std::pair<std::size_t, std::size_t> rows_of(const Worker& me) const noexcept {
+    if (me.rank() + 1 >= first_row.size()) return {0, 0};  // of a small grid
+    return {first_row[me.rank()], first_row[me.rank() + 1]};
   }
 
   // The Laplacian's weights in the three directions: the squares of the numbers of points on a side of length 1.
   double along_planes() const noexcept { return static_cast<double>(s.planes * s.planes); }
   double along_rows() const noexcept { return static_cast<double>(s.rows * s.rows); }
   double along_columns() const noexcept { return static_cast<double>(s.columns * s.columns); }
-
-  // Calls visit(point, neighbours): the place in plane i of every point from column `first(row)` on in steps of `stride`, and the
-  // weighted sum of the six solutions next to it.
-  template <typename First, typename Visit>
-  void for_points(std::size_t i, First&& first, std::size_t stride, Visit&& visit) const {
-    const double *own = solution.row(i), *above = solution.row(before(i, s.planes)), *below = solution.row(after(i, s.planes));
-    for (std::size_t j = 0; j < s.rows; ++j) {
-      const double *row = own + j * s.columns, *back = own + before(j, s.rows) * s.columns,
-                   *front = own + after(j, s.rows) * s.columns;
-      for (std::size_t k = first(j); k < s.columns; k += stride) {
-        const std::size_t point = j * s.columns + k;
-        visit(point, along_planes() * (above[point] + below[point]) + along_rows() * (back[k] + front[k]) +
-                         along_columns() * (row[before(k, s.columns)] + row[after(k, s.columns)]));
-      }
-    }
-  }
   double diagonal() const noexcept { return 2 * (along_planes() + along_rows() + along_columns()); }
 
-  void relax(std::size_t i, std::size_t colour) const {
-    double* own = solution.row(i);
-    const double *wanted = source.row(i), inverse = 1 / diagonal();
-    for_points(
-        i, [&](std::size_t j) { return (i + j + colour) % 2; }, 2,
-        [&](std::size_t point, double neighbours) { own[point] += omega * ((neighbours - wanted[point]) * inverse - own[point]); });
+  struct place {
+    std::size_t plane, row;
+  };
+  static double* row(const values& of, const place& p) noexcept { return &of.at(0, p.row, p.plane); }
+  double* row(const values& of, std::size_t r) const noexcept { return row(of, places[r]); }
+
+  // Calls visit(column, neighbours) for every point of a row from column `first` on in steps of `stride`, with the weighted sum of the
+  // six solutions next to it.
+  template <typename Visit>
+  void for_points(const place& p, std::size_t first, std::size_t stride, Visit&& visit) const {
+    const auto [i, j] = p;
+    const double *own = row(solution, p), *above = row(solution, {before(i, s.planes), j}), *below = row(solution, {after(i, s.planes), j}),
+                 *back = row(solution, {i, before(j, s.rows)}), *front = row(solution, {i, after(j, s.rows)});
+    const double planes_weigh = along_planes(), rows_weigh = along_rows(), columns_weigh = along_columns();
+    const auto visit_column = [&](std::size_t k, double sides) {
+      visit(k, planes_weigh * (above[k] + below[k]) + rows_weigh * (back[k] + front[k]) + columns_weigh * sides);
+    };
+    std::size_t k = first;
+    if (k == 0) {
+      visit_column(0, own[s.columns - 1] + own[1]);
+      k = stride;
+    }
+    for (; k + 1 < s.columns; k += stride) visit_column(k, own[k - 1] + own[k + 1]);
+    if (k < s.columns) visit_column(k, own[k - 1] + own[0]);
   }
 
-  void find_residual(std::size_t i) const {
-    double* left = residual.row(i);
-    const double *own = solution.row(i), *wanted = source.row(i), middle = diagonal();
-    for_points(
-        i, [](std::size_t) { return 0; }, 1,
-        [&](std::size_t point, double neighbours) { left[point] = wanted[point] - (neighbours - middle * own[point]); });
+  void relax(std::size_t r, std::size_t colour) const {
+    const place p = places[r];
+    double* own = row(solution, p);
+    const double *wanted = row(source, p), inverse = 1 / diagonal();
+    for_points(p, (p.plane + p.row + colour) % 2, 2,
+               [&](std::size_t k, double neighbours) { own[k] += omega * ((neighbours - wanted[k]) * inverse - own[k]); });
   }
 
-  // This grid's plane i of the source from the finer grid's residual: each point from the 27 around it.
-  void take_residual(std::size_t i, const grid& finer) const {
-    double* to = source.row(i);
-    std::fill_n(to, s.rows * s.columns, 0.0);
-    std::fill_n(solution.row(i), s.rows * s.columns, 0.0);
+  void find_residual(std::size_t r) const {
+    const place p = places[r];
+    double* left = row(residual, p);
+    const double *own = row(solution, p), *wanted = row(source, p), middle = diagonal();
+    for_points(p, 0, 1, [&](std::size_t k, double neighbours) { left[k] = wanted[k] - (neighbours - middle * own[k]); });
+  }
+
+  // A row of this grid's source from the finer grid's residual: each point from the 27 around it.
+  void take_residual(std::size_t r, const grid& finer) const {
+    const auto [i, j] = places[r];
+    double* to = row(source, r);
+    std::fill_n(to, s.columns, 0.0);
+    std::fill_n(row(solution, r), s.columns, 0.0);
     const auto& f = finer.s;
-    const std::size_t near[3] = {before(2 * i, f.planes), 2 * i, 2 * i + 1};
+    const std::size_t near[3] = {before(2 * i, f.planes), 2 * i, 2 * i + 1}, rows[3] = {before(2 * j, f.rows), 2 * j, 2 * j + 1};
     for (std::size_t a = 0; a < 3; ++a)
-      for (std::size_t j = 0; j < s.rows; ++j) {
-        const std::size_t rows[3] = {before(2 * j, f.rows), 2 * j, 2 * j + 1};
-        for (std::size_t b = 0; b < 3; ++b) {
-          const double* from = finer.residual.row(near[a]) + rows[b] * f.columns;
-          const double weight = (a == 1 ? 0.5 : 0.25) * (b == 1 ? 0.5 : 0.25);
-          for (std::size_t k = 0; k < s.columns; ++k)
-            to[j * s.columns + k] += weight * (0.5 * from[2 * k] + 0.25 * (from[before(2 * k, f.columns)] + from[2 * k + 1]));
-        }
+      for (std::size_t b = 0; b < 3; ++b) {
+        const double* from = row(finer.residual, {near[a], rows[b]});
+        const double weight = (a == 1 ? 0.5 : 0.25) * (b == 1 ? 0.5 : 0.25);
+        for (std::size_t k = 0; k < s.columns; ++k)
+          to[k] += weight * (0.5 * from[2 * k] + 0.25 * (from[before(2 * k, f.columns)] + from[2 * k + 1]));
       }
   }
 
-  // Adds the coarser grid's solution to plane i: each point the mean of the coarse points around it.
-  void add_correction(std::size_t i, const grid& coarser) const {
+  // Adds the coarser grid's solution to a row: each point the mean of the coarse points around it.
+  void add_correction(std::size_t r, const grid& coarser) const {
+    const auto [i, j] = places[r];
     const auto& c = coarser.s;
     const auto around = [](std::size_t x, std::size_t n) { return x % 2 == 0 ? x / 2 : after(x / 2, n); };
-    const double *above = coarser.solution.row(i / 2), *below = coarser.solution.row(around(i, c.planes));
-    double* own = solution.row(i);
-    for (std::size_t j = 0; j < s.rows; ++j) {
-      const std::size_t back = j / 2 * c.columns, front = around(j, c.rows) * c.columns;
-      for (std::size_t k = 0; k < s.columns; ++k) {
-        const std::size_t l = k / 2, r = around(k, c.columns);
-        own[j * s.columns + k] += 0.125 * (((above[back + l] + above[back + r]) + (above[front + l] + above[front + r])) +
-                                           ((below[back + l] + below[back + r]) + (below[front + l] + below[front + r])));
-      }
+    const auto coarse = [&](std::size_t plane, std::size_t of) -> const double* { return row(coarser.solution, {plane, of}); };
+    const std::size_t beneath = around(i, c.planes), beside = around(j, c.rows);
+    const double *back = coarse(i / 2, j / 2), *front = coarse(i / 2, beside), *back_below = coarse(beneath, j / 2),
+                 *front_below = coarse(beneath, beside);
+    double* own = row(solution, r);
+    for (std::size_t k = 0; k < s.columns; ++k) {
+      const std::size_t l = k / 2, m = around(k, c.columns);
+      own[k] += 0.125 * (((back[l] + back[m]) + (front[l] + front[m])) + ((back_below[l] + back_below[m]) + (front_below[l] + front_below[m])));
     }
   }
 
   const shape s;
-  const planes solution, source, residual;
+  const app::division by;
+  const values solution, source, residual;
+  std::vector<place> places;            // of rows
+  std::vector<std::size_t> first_row;   // by worker, and one more
 };
 
 template <typename Where>
@@ -150,7 +174,7 @@ class multigrid {
  public:
   // Together.
   multigrid(const problem& p, std::size_t workers) : cycle_(grids_, p.relaxations, p.relaxations) {
-    const auto add = [&](const shape& s) { grids_.emplace_back(s, app::workers_for(s.points(), workers)); };
+    const auto add = [&](const shape& s) { grids_.emplace_back(s, p.bars, app::workers_for(s.points(), workers)); };
     add(p.finest);
     while (grids_.back().s.can_halve()) add(grids_.back().s.halved());
   }
@@ -163,15 +187,10 @@ class multigrid {
 
   void initialise(std::uint64_t seed, worker& me) const {
     for (const auto& g : grids_)
-      for_rows_of(g, me, [&](std::size_t i) {
-        for (const auto* planes : {&g.solution, &g.source, &g.residual}) std::fill_n(planes->row(i), planes->length(), 0.0);
+      for_rows_of(g, me, [&](std::size_t r) {
+        for (const auto* values : {&g.solution, &g.source, &g.residual}) std::fill_n(g.row(*values, r), g.s.columns, 0.0);
       });
-    const auto& g = finest();
-    const auto [first, last] = me.share_of(g.s.planes);
-    for (std::size_t n = 0; n < charges; ++n) {
-      const std::size_t place = app::random_bits(seed, n) % (g.s.planes * g.source.length()), i = place / g.source.length();
-      if (first <= i && i < last) g.source.row(i)[place % g.source.length()] += n % 2 == 0 ? 1 : -1;
-    }
+    for_rows_of(finest(), me, [&](std::size_t r) { add_charges(seed, r); });
     me.barrier();
   }
 
@@ -180,15 +199,34 @@ class multigrid {
   // The largest of the finest grid's points.
   double residual(worker& me) const {
     double largest = 0;
-    for_rows_of(finest(), me, [&](std::size_t i) {
-      finest().find_residual(i);
-      for (std::size_t k = 0; k < finest().residual.length(); ++k)
-        largest = std::max(largest, std::abs(finest().residual.row(i)[k]));
+    for_rows_of(finest(), me, [&](std::size_t r) {
+      finest().find_residual(r);
+      const double* left = finest().row(finest().residual, r);
+      for (std::size_t k = 0; k < finest().s.columns; ++k) largest = std::max(largest, std::abs(left[k]));
     });
     return me.reduce(largest, [](double a, double b) { return std::max(a, b); });
   }
 
+  // A worker's part.
+  std::uint64_t checksum(const worker& me) const {
+    const auto& s = finest().s;
+    app::checksum sum;
+    for_rows_of(finest(), me, [&](std::size_t r) {
+      const auto [i, j] = finest().places[r];
+      for (std::size_t k = 0; k < s.columns; ++k) sum.add((i * s.rows + j) * s.columns + k, finest().row(finest().solution, r)[k]);
+    });
+    return sum.value();
+  }
+
  private:
+  void add_charges(std::uint64_t seed, std::size_t r) const {
+    const auto& s = finest().s;
+    const auto [i, j] = finest().places[r];
+    for (std::size_t n = 0; n < charges; ++n)
+      if (const std::size_t at = app::random_bits(seed, n) % s.points(); at / s.columns == i * s.rows + j)
+        finest().row(finest().source, r)[at % s.columns] += n % 2 == 0 ? 1 : -1;
+  }
+
   std::deque<grid<Where>> grids_;  // the finest first; they are not movable
   app::v_cycle<grid<Where>> cycle_;
 };
@@ -201,7 +239,12 @@ std::string difference_from_sequential(const problem& p, std::uint64_t seed, con
   for (std::size_t cycle = 0; cycle < p.cycles; ++cycle) expected.cycle(me);
   if (!(reduction <= std::max(std::pow(0.5, static_cast<double>(p.cycles)), 1e-10)))
     return "the residual is still " + std::to_string(reduction) + " of what it was";
-  return app::difference_between("the solution at", is.finest().solution, expected.finest().solution);
+  for (std::size_t i = 0; i < p.finest.planes; ++i)
+    for (std::size_t j = 0; j < p.finest.rows; ++j)
+      for (std::size_t k = 0; k < p.finest.columns; ++k)
+        if (is.finest().solution.at(k, j, i) != expected.finest().solution.at(k, j, i))
+          return "the solution at " + std::to_string(i) + ", " + std::to_string(j) + ", " + std::to_string(k) + " is another";
+  return {};
 }
 
 app::outcome run(const problem& p, const app::options& o) {
@@ -214,8 +257,7 @@ app::outcome run(const problem& p, const app::options& o) {
     const double at_first = all.residual(me);
     const double seconds = app::seconds_of_steps(me, p.cycles, [&] { all.cycle(me); });
     const double reduction = all.residual(me) / at_first;
-    const auto [first, last] = me.share_of(p.finest.planes);
-    const auto sum = me.sum(app::checksum_of(all.finest().solution, first, last).value());
+    const auto sum = me.sum(all.checksum(me));
     if (me.rank() != 0) return;
     result = {seconds, app::hexadecimal(sum), o.verify ? difference_from_sequential(p, o.seed, all, reduction) : ""};
   });
@@ -229,11 +271,12 @@ int main(int argc, char** argv) {
   app::options o("The Poisson equation on the unit cube by multigrid");
   problem p;
   auto& s = p.finest;
-  o.number("--planes", s.planes, "points in the direction that is distributed", {4, 4096});
+  o.number("--planes", s.planes, "points in the first direction", {4, 4096});
   o.number("--rows", s.rows, "points in the second direction", {4, 4096});
   o.number("--columns", s.columns, "points in the third direction", {4, 4096});
   o.number("--cycles", p.cycles, "from the finest grid to the coarsest and back", {1, 1000000});
   o.number("--relaxations", p.relaxations, "of each grid on the way down and again on the way up", {1, 1000});
+  o.flag("--bars", p.bars, "distribute planes and rows, instead of planes only");
   const auto status = o.parse(job, argc, argv, [&] {
     return s.planes % 2 + s.rows % 2 + s.columns % 2 != 0
                ? "--planes, --rows, --columns: even numbers, so that red and black alternate"

@@ -157,7 +157,7 @@ void home_based::start_watching(std::vector<page_id>& list, std::vector<written_
         pages_.watch(run);
         for (page_id p = run.first; p < run.last; ++p) {
           table_.show(p, view::watched);
-          into.push_back({p, port_.self()});
+          if (pages_.may_be_written(p)) into.push_back({p, port_.self()});
         }
       });
 }

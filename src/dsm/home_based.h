@@ -77,7 +77,7 @@ class home_based : public protocol {
   status publish(std::vector<written_page>& into);
 
   // Pages whose home is here have been copied by others: they are watched from now on. Appends those that must count as written,
-  // because we cannot know: not those that the view does not have open, or that have been watched before. Orders the list.
+  // where we cannot know: not those that the view does not have open, or that have been watched before. Orders the list.
   void start_watching(std::vector<page_id>& list, std::vector<written_page>& into);
 
   // The same, of pages that are free or watched: they are mirrored from now on.

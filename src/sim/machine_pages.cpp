@@ -15,6 +15,8 @@ machine_pages::machine_pages(machine& in, processor& on, memory frames, os::page
       frames_(frames),
       handler_(handler),
       first_writes_fault_(in.interface_of_nodes() == nullptr),
+      knows_written_(machine_options::is_cashmere(in.options().protocol)),
+      told_once_(in.options().protocol == "lrc" && in.numbers().told_once != 0),
       flags_(in.numbers().memory_pages),
       fetched_from_(in.numbers().memory_pages) {}
 
@@ -83,7 +85,11 @@ void machine_pages::first_write(page_id p) {
 void machine_pages::note_write(std::uint64_t offset, std::uint64_t size) {
   const auto p = static_cast<page_id>(offset / dsm::page_bytes);
   std::uint8_t& f = flags_[p];
-  if ((f & noted) == 0) return;
+  if ((f & noted) == 0) {
+    if ((f & written_free) == 0) written_free_.push_back(p);
+    f |= written_free;
+    return;
+  }
   if ((f & is_written) == 0) {
     f |= is_written;
     written_.push_back(p);
@@ -104,10 +110,12 @@ void machine_pages::take_written(std::vector<page_id>& into) {
   written_.erase(std::unique(written_.begin(), written_.end()), written_.end());
   for (const page_id p : written_) {
     if ((flags_[p] & (noted | is_written)) != (noted | is_written)) continue;
-    flags_[p] &= static_cast<std::uint8_t>(~unsigned{is_written});
+    if (!told_once_) flags_[p] &= static_cast<std::uint8_t>(~unsigned{is_written});
     into.push_back(p);
   }
   written_.clear();
+  for (const page_id p : written_free_) flags_[p] &= static_cast<std::uint8_t>(~unsigned{written_free});
+  written_free_.clear();
   if (!first_writes_fault_) self_.charge(cost::protocol, machine_.numbers().directory * (into.size() - before));
 }
 
@@ -115,7 +123,7 @@ void machine_pages::take_written(std::vector<page_id>& into) {
 // others' are in the one memory that there is, and not in this node's copy.
 bool machine_pages::take_changes(page_id p, dsm::changes& into) {
   if ((flags_[p] & changed) == 0) return false;
-  flags_[p] &= static_cast<std::uint8_t>(~unsigned{changed});
+  flags_[p] &= static_cast<std::uint8_t>(told_once_ ? ~unsigned{changed | is_written} : ~unsigned{changed});
   if (!first_writes_fault_) return true;
   self_.charge(cost::diff, machine_.numbers().diffing * words);
   self_.compare_with_twin(p);

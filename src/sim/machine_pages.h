@@ -5,7 +5,8 @@
 // these words.
 //
 // Two ways to note writes. Without an interface that forwards writes, the first write to a page is a fault, twins are made and diffs
-// taken (Cashmere 2.1). With one, the page table's dirty bits are enough, and what was written is at its home already (Cashmere 2.2).
+// taken (Cashmere 2.1); lrc may let the page stay writable until then, as TreadMarks does. With one, the page table's dirty bits are
+// enough, and what was written is at its home already (Cashmere 2.2).
 #pragma once
 
 #include <array>
@@ -34,6 +35,7 @@ class machine_pages final : public dsm::pages {
   void open_watched(extent e) override { open(e, home | noted); }
   void open_free(extent e) override { open(e, home); }
   void close(extent e) override;
+  bool may_be_written(page_id p) const noexcept override { return !knows_written_ || (flags_[p] & written_free) != 0; }
   void watch(extent e) override;
   void first_write(page_id p) override;
   void reopen(page_id) override {}
@@ -68,6 +70,7 @@ class machine_pages final : public dsm::pages {
     is_written = 8,  // since it was opened or taken
     changed = 16,    // and its changes were not taken
     mirrored = 32,   // its changes are known although it is at home here
+    written_free = 64,  // since written pages were last taken, while writes were not noted: the page table's dirty bit
   };
   static constexpr std::size_t word_bytes = 4, words = dsm::page_bytes / word_bytes;
 
@@ -86,9 +89,12 @@ class machine_pages final : public dsm::pages {
   const memory frames_;
   os::page_engine::fault_handler& handler_;
   const bool first_writes_fault_;
+  const bool knows_written_;  // Cashmere 2.2: a release looks at the dirty bits of all pages
+  const bool told_once_;  // a written page stays writable until its changes are taken
   std::vector<std::uint8_t> flags_;
   std::vector<std::uint16_t> fetched_from_;
   std::vector<page_id> written_;  // since they were last taken, with some that have been closed since
+  std::vector<page_id> written_free_;
   std::unordered_map<page_id, std::unique_ptr<written_page>> written_pages_;
   std::unordered_map<page_id, std::bitset<dsm::page_bytes / 8>> used_lines_;
 };

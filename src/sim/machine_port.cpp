@@ -1,5 +1,7 @@
 #include "sim/machine_port.h"
 
+#include <algorithm>
+
 #include "dsm/own_handlers.h"
 #include "fabric/own_handlers.h"
 #include "sim/machine.h"
@@ -10,7 +12,7 @@ namespace weft::sim {
 namespace own_ids = fabric::own;
 
 machine_port::machine_port(const weft::fabric::fabric_options& o, machine& in)
-    : event_port(o), machine_(in), last_from_(std::size_t{o.nodes} * lanes) {
+    : event_port(o), machine_(in), sends_(std::max<std::uint64_t>(in.numbers().send_queue, 1)), last_from_(std::size_t{o.nodes} * lanes) {
   patience(std::chrono::hours(24));  // the machine notices when nobody can go on
 }
 
@@ -45,10 +47,27 @@ bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<c
   auto p = std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}, notices});
   const std::uint64_t size = machine_.numbers().header_bytes + words.size_bytes() + payload.size();
   machine_port& to = machine_.at(node).port;
-  const cycles leaves = sending != 0 && !on_processor() ? own().handlers_done() : machine_.time().now();
-  machine_.connections().travel(leaves, self(), node, size,
-                                [&to, from = self(), l, p](cycles all_in) { to.arrive(from, l, p, all_in); });
+  cycles leaves = by_software ? wait_for_room() : sending != 0 && !on_processor() ? own().handlers_done() : machine_.time().now();
+  if (by_software && !payload.empty() && id != own_ids::get_reply) {  // read from memory; what was asked for has been read already
+    const cycles read = machine_.connections().access(leaves, self(), payload.size(), resource::from::here);
+    leaves = std::max(leaves, read - machine_.numbers().memory_transfer(payload.size()));
+  }
+  const cycles left = machine_.connections().travel(leaves, self(), node, size,
+                                                    [&to, from = self(), l, p](cycles all_in) { to.arrive(from, l, p, all_in); });
+  if (by_software) sends_.add(left);
   return true;
+}
+
+// SHRIMP 4.5.3: a transfer is given to the interface when that has room for it; when that is. Until then the processor does nothing else.
+cycles machine_port::wait_for_room() {
+  const auto sender_is_at = [this] { return on_processor() ? machine_.time().now() : own().handlers_done(); };
+  const cycles now = sender_is_at();
+  if (machine_.numbers().send_queue == 0) return now;
+  const cycles room = sends_.room_at(now);
+  if (room == now) return now;
+  own().charge(on_processor() ? cost::protocol : cost::interrupt, room - now);
+  if (on_processor()) own().take_turn();
+  return sender_is_at();
 }
 
 // The head of a message is here. Its bytes go into memory, or come out of it for a get; then it is performed, by the interface or by the

@@ -11,6 +11,7 @@
 
 #include "sim/event_port.h"
 #include "sim/processor.h"
+#include "sim/write_buffer.h"
 
 namespace weft::sim {
 
@@ -39,6 +40,7 @@ class machine_port final : public event_port {
   // List processing: how many notices a message brings, told with its last piece.
   std::uint64_t notices_for(node_id node, handler_id id, std::span<const word> words, bytes payload);
   cycles applying_diffs(const parcel& p) const;
+  cycles wait_for_room();
   bool by_interface(handler_id id) const;
   processor& own() const;
   bool on_processor() const;  // whether its own processor calls, and not a handler
@@ -46,6 +48,7 @@ class machine_port final : public event_port {
   machine& machine_;
   bool kicked_ = false;
   std::map<std::pair<node_id, handler_id>, std::vector<std::byte>> growing_;  // what has been sent of a parcel
+  write_buffer sends_;  // messages by software that have not left; used where there is a bound
   std::vector<cycles> last_from_;  // by node and lane: when the last one was performed here; they stay in order
 };
 

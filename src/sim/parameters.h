@@ -38,12 +38,14 @@ struct parameters {
   std::uint64_t interrupt = 400;
   std::uint64_t send_call = 0;
   std::uint64_t arrival_interrupt = 0;
+  std::uint64_t send_queue = 0;
   std::uint64_t cache_ways = 1;
   std::uint64_t write_buffer = 4;
   std::uint64_t merge_buffer = 8;
   std::uint64_t header_bytes = 16;
   std::uint64_t barrier_fan_in = 0;
   std::uint64_t managers_in_turn = 1;
+  std::uint64_t told_once = 0;
   std::uint64_t fetch_ahead = 1;
   std::uint64_t diff_grain = 4;
   std::uint64_t slack = 200;

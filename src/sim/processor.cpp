@@ -185,6 +185,10 @@ void processor::fill(std::uint64_t offset) {
     wake();
   });
   while (!there) stand_still(cost::cache_stall);
+  if (!by_software) return;
+  // Cashmere 2.3: the handler writes the line to local memory, and the program, which goes on, misses it once more.
+  for (int access = 0; access < 2; ++access)
+    spend(cost::cache_stall, machine_.connections().access(now_, self_, n.line_bytes, resource::from::here) - now_);
 }
 
 // Where writes are forwarded the cache is written through, and a line that is not there is not brought in. Without an interface that

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <vector>
 
 #include "runtime/region.h"
 #include "sim/machine.h"
@@ -90,6 +91,36 @@ TEST(machine, hlrc_needs_no_diffs_where_writes_are_forwarded) {
   EXPECT_EQ(without.of(cost::diff), 0u);
 }
 
+// How long a processor is busy with sending three messages of a page.
+cycles time_of_sending(std::uint64_t send_queue) {
+  auto o = options("hlrc", 2);
+  o.numbers.send_queue = send_queue;
+  machine m(o);
+  cycles took = 0;
+  m.run([&](machine::node& n) {
+    n.port.on(first_user_handler, [](const message&) {});
+    n.space->barrier();
+    const cycles began = n.cpu.now();
+    const std::vector<std::byte> page(dsm::page_bytes);
+    for (int i = 0; i < 3 && n.cpu.self() == 0; ++i) EXPECT_TRUE(n.port.send(1, lane::request, first_user_handler, {}, page));
+    if (n.cpu.self() == 0) took = n.cpu.now() - began;
+    n.space->barrier();
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return took;
+}
+
+// SHRIMP 4.5.3.
+TEST(machine, who_sends_waits_for_room_in_the_interface) {
+  const parameters n;
+  const cycles three = 3 * n.messaging, page = n.transfer(dsm::page_bytes);
+  EXPECT_EQ(time_of_sending(0), three);
+  EXPECT_EQ(time_of_sending(3), three);
+  EXPECT_GT(time_of_sending(2), page);
+  EXPECT_LT(time_of_sending(2), 2 * page);
+  EXPECT_GT(time_of_sending(1), 2 * page);
+}
+
 TEST(machine, calls_and_interrupts_for_every_message_take_time) {
   const cycles usual = add_in_turns(options("hlrc", 4));
   for (const auto number : {&parameters::send_call, &parameters::arrival_interrupt}) {
@@ -128,6 +159,67 @@ TEST(machine, a_notice_is_processed_where_it_is_sent_and_where_it_is_taken_and_o
   const auto growth = [](bool by_lock) { return hear_of_ten_pages(by_lock, 10'007) - hear_of_ten_pages(by_lock, 7); };
   EXPECT_EQ(growth(false), 2 * 10 * 10'000u);
   EXPECT_EQ(growth(true), 10 * 10'000u) << "who sent them is late by that, and the other waits";
+}
+
+// Node 1 reads a line of node 0's memory.
+cycles time_of_a_line(const char* by) {
+  machine m(options("cashmere", 2, by));
+  cycles took = 0;
+  m.run([&](machine::node& n) {
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(0)));
+    n.space->barrier();
+    if (n.cpu.self() == 1) {
+      n.cpu.refer(offset_of(bytes), 8, false);  // the page is open from now on
+      const cycles began = n.cpu.now();
+      n.cpu.refer(offset_of(bytes + 64), 8, false);
+      took = n.cpu.now() - began;
+    }
+    n.space->barrier();
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return took;
+}
+
+// Cashmere 2.3: software fetches the line after an ECC fault and writes it to local memory, from where the cache is filled.
+TEST(machine, a_miss_by_software_takes_an_interrupt_and_goes_by_local_memory) {
+  const parameters n;
+  EXPECT_EQ(time_of_a_line("NSHM"), time_of_a_line("NHHM") + n.ecc_interrupt + 2 * n.line_fill());
+}
+
+// Node 0 writes a page of its own; node 1 reads it after a barrier. Then they meet again some times, and node 0 may write before each of them.
+// The notices that node 1 gets.
+std::uint64_t notices_of_a_page(const machine_options& o, bool written_again) {
+  machine m(o);
+  m.run([&](machine::node& n) {
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(0)));
+    const auto refer_as = [&](node_id node, bool write) {
+      if (n.cpu.self() == node) n.cpu.refer(offset_of(bytes), 8, write);
+    };
+    refer_as(0, true);
+    n.space->barrier();
+    refer_as(1, false);
+    for (int i = 0; i < 5; ++i) {
+      n.space->barrier();
+      if (written_again) refer_as(0, true);
+    }
+    n.space->barrier();
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return m.at(1).so_far().notices;
+}
+
+// Cashmere 4.1 on gauss: there are no notices of pages that nobody writes any more.
+TEST(machine, a_page_that_its_home_does_not_write_any_more_needs_no_notice) {
+  for (const char* by : {"NHHM", "CHHM", "NSSN"}) EXPECT_EQ(notices_of_a_page(options("cashmere", 2, by), false), 0u) << by;
+  EXPECT_GE(notices_of_a_page(options("cashmere", 2), true), 1u);
+}
+
+// Cashmere 2.1: one diff for every write notice. Node 1 asks for the first only.
+TEST(machine, lrc_can_tell_of_a_page_once_for_each_diff) {
+  auto once = options("lrc", 2);
+  once.numbers.told_once = 1;
+  EXPECT_EQ(notices_of_a_page(once, true), 2u);
+  EXPECT_EQ(notices_of_a_page(options("lrc", 2), true), 6u);
 }
 
 TEST(machine, a_slower_network_makes_a_slower_machine) {

@@ -79,7 +79,7 @@ setting_map machine_of(const std::vector<measured_cost>& costs, unsigned nodes, 
   const auto whole = [](double v) { return std::to_string(std::llround(std::max(v, 1.0))); };
   setting_map s{{"processors", std::to_string(nodes)}, {"protocol", protocol}, {"megahertz", whole(megahertz)},
                 // As the runtime does it.
-                {"barrier-fan-in", "4"}, {"managers-in-turn", "0"}, {"fetch-ahead", "16"}, {"diff-grain", "1"},
+                {"barrier-fan-in", "4"}, {"managers-in-turn", "0"}, {"told-once", "0"}, {"fetch-ahead", "16"}, {"diff-grain", "1"},
                 // A twin or a diff takes what going through the page takes.
                 {"twinning", "0"}, {"diffing", "0"}, {"memory-setup", "0"}, {"tlb-fill", "0"}, {"cache-bytes", "1048576"}, {"cache-ways", "16"}};
   for (const auto& c : costs)

@@ -22,18 +22,23 @@ using base::format;
 // Section 3.1. The paper does not say how many steps sor takes: enough for news to go by locks through all 64 bands, one in half a step, so
 // that the barrier at the end does not bring most of them. Nor appbt's size. Section 4.1: fft combines
 // pairs whose distance shrinks from phase to phase, and gauss has locks for flags. water as in SPLASH: a lock for each molecule, and its record.
-// appbt comes from a version for messages, in which a processor has a cube and sweeps go through the processors; inputs are said to be
+// appbt comes from a version for messages, in which a processor has a cube and sweeps go through the processors; section 4.1 has it among the
+// programs that synchronise so often that pages go before all of them is used, so every line is handed on by itself. Inputs are said to be
 // smaller than real ones, and the smallest that NAS has for machines is 64. em3d: Split-C's records.
+// mgrid deals bars to the processors: section 3.1 says that programs and sizes scale to 64, which blocks of planes do not.
+// fft raises roots to powers as Akl's procedure does, pair by pair; section 4.2 has it among the programs that do not write in inner loops.
 const std::vector<program> suite = {
-    {"appbt", {"--size", "32", "--steps", "5", "--pipeline"}, {"--size", "12", "--steps", "1", "--pipeline"}, 5},
+    {"appbt", {"--size", "32", "--steps", "5", "--pipeline", "--lines-together", "1"},
+     {"--size", "12", "--steps", "1", "--pipeline", "--lines-together", "1"}, 8},
     {"water", {"--molecules", "256", "--steps", "3", "--molecules-per-lock", "1", "--record", "672"},
      {"--molecules", "64", "--steps", "1", "--molecules-per-lock", "1", "--record", "672"}, 3},
     {"mp3d", {"--particles", "60000", "--steps", "10"}, {"--particles", "2000", "--steps", "2"}, 20},
     {"em3d", {"--nodes", "65536", "--remote", "5", "--steps", "10", "--record", "24"},
      {"--nodes", "8192", "--remote", "5", "--steps", "2", "--record", "24"}, 1},
-    {"fft", {"--log-size", "17", "--butterflies"}, {"--log-size", "12", "--butterflies"}, 1},
+    {"fft", {"--log-size", "17", "--butterflies", "--powers"}, {"--log-size", "12", "--butterflies", "--powers"}, 1},
     {"gauss", {"--size", "640", "--block", "1", "--locks"}, {"--size", "128", "--block", "1", "--locks"}, 15},
-    {"mgrid", {"--columns", "32", "--cycles", "2", "--relaxations", "5"}, {"--planes", "16", "--rows", "16", "--columns", "16", "--cycles", "1"}, 4},
+    {"mgrid", {"--columns", "32", "--cycles", "2", "--relaxations", "5", "--bars"},
+     {"--planes", "16", "--rows", "16", "--columns", "16", "--cycles", "1", "--bars"}, 4},
     {"sor", {"--size", "1024", "--steps", "50"}, {"--size", "256", "--steps", "3"}, 9},
     {"sor_lock", {"--size", "1024", "--steps", "50"}, {"--size", "256", "--steps", "3"}, 9},
 };

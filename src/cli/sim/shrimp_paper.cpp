@@ -1,5 +1,5 @@
 // Blumrich et al., "Design Choices in the SHRIMP System: An Empirical Study", ISCA 1998, section 4, as far as it is about shared virtual
-// memory: automatic update or not, a system call for every send, an interrupt for every arrival, combining, the size of the FIFO.
+// memory: automatic update or not, a system call for every send, an interrupt for every arrival, combining, the size of the FIFO, a queue.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -40,6 +40,8 @@ const std::vector<system> systems = {
     {"aurc, small FIFO", shrimp({{"interface", "CHHN"}, {"write-buffer", small_fifo}})},
     {"hlrc, calls", shrimp({{"send-call", a_call}})},
     {"hlrc, interrupts", shrimp({{"arrival-interrupt", a_call}})},
+    {"hlrc, no queue", shrimp({{"send-queue", "1"}})},
+    {"hlrc, queue of 2", shrimp({{"send-queue", "2"}})},
 };
 
 // What the paper gives in per cent.
@@ -66,13 +68,14 @@ class shrimp_system {
     all.push_back({"aurc_gains_most_on_radix", "automatic update gains most on radix (79.3%)",
                    gain("radix") > std::max(gain("barnes"), gain("ocean")), gains});
     all.push_back({"aurc_gains_least_on_barnes", "and least on barnes (9.1%)", gain("barnes") < std::min(gain("radix"), gain("ocean")), gains});
-    for (const auto& [name, sentence, system] :
-         {std::tuple{"combining_hardly_matters", "combining is within 1% on SVM programs", "aurc, combining"},
-          std::tuple{"a_small_fifo_is_enough", "a FIFO of 1 KiB makes no difference", "aurc, small FIFO"}}) {
+    for (const auto& [name, sentence, usual, system] :
+         {std::tuple{"combining_hardly_matters", "combining is within 1% on SVM programs", "aurc", "aurc, combining"},
+          std::tuple{"a_small_fifo_is_enough", "a FIFO of 1 KiB makes no difference", "aurc", "aurc, small FIFO"},
+          std::tuple{"a_queue_hardly_matters", "a queue of two deliberate updates is within 1%", "hlrc, queue of 2", "hlrc, no queue"}}) {
       bool little = true;
       std::string seen;
       for (const auto& p : suite) {
-        const double by = change(p.name, system, "aurc");
+        const double by = change(p.name, system, usual);
         little = little && std::abs(by) < 1;
         seen += format("%s%s %.2f%%", seen.empty() ? "" : ", ", p.name.c_str(), by);
       }
