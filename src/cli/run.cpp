@@ -35,6 +35,7 @@ void add_runtime_options(CLI::App& run, run_request& r) {
   run.add_option("--impair", r.impair, "Make the network worse, as in loss=5%,dup=1%")->type_name("SPEC");
   run.add_option("--dead-after", r.dead_after, "When a silent node counts as gone, as in 5s")->type_name("DURATION");
   run.add_flag("--lock-memory", r.lock_memory, "Keep the nodes' memory from being paged out");
+  run.add_flag("--share-cores", r.share_cores, "Others compute on this machine too: a node that waits gives its core away at once");
 }
 
 void add_job_options(CLI::App& run, run_request& r) {

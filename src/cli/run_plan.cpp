@@ -137,6 +137,7 @@ status plan_options(const run_request& request, run_plan& plan) {
   for (const auto& [name, value] : given)
     if (value) plan.options[name] = *value;
   if (request.lock_memory) plan.options["lock-memory"] = "1";
+  if (request.share_cores) plan.options["share-cores"] = "1";
   if (request.verbose) plan.options["verbose"] = "1";
   if (!request.stats.empty()) plan.options["stats"] = request.stats == "true" ? "-" : request.stats;
   for (const char* name : {"stats", "trace"})

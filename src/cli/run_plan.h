@@ -17,7 +17,7 @@ struct run_request {
   std::optional<std::string> nodes, hosts, launcher, remote_weft, timeout;
   std::optional<std::string> fabric, impair, port, interface, provider, stall_after, dead_after, protocol, engine, protocol_memory, trace;
   std::string stats;  // "": none; "true": to standard error; else a file
-  bool lock_memory = false, tag_output = false, verbose = false;
+  bool lock_memory = false, share_cores = false, tag_output = false, verbose = false;
   std::vector<std::string> environment;  // NAME or NAME=VALUE
   std::vector<std::string> program;      // and its arguments
 };

@@ -24,6 +24,7 @@ struct fabric_options {
   std::uint64_t group = 0;            // the job's group id
   std::array<std::byte, 16> key{};    // the job's secret
   node_id nodes_on_host = 1;          // how many of the nodes share this host's cores
+  bool share_cores = false;           // they share them with others as well, whose work waits must not delay
   bool lock_memory = false;           // keep windows in physical memory, as RDMA would
   std::string impair;                 // datagram faults to inject (udp)
   std::uint16_t first_port = 0;       // udp: node i binds first_port + i; 0: any port

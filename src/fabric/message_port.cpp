@@ -36,7 +36,7 @@ status lock_in_memory(const memory& m) {
 os::spin_policy choose_spin_policy(const fabric_options& options) {
   os::spin_policy policy;
   const auto cores = static_cast<node_id>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-  policy.crowded = options.nodes_on_host > cores;
+  policy.crowded = options.share_cores || options.nodes_on_host > cores;
   return policy;
 }
 

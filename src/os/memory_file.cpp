@@ -1,6 +1,8 @@
 #include "os/memory_file.h"
 
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,7 +17,10 @@ unique_fd::~unique_fd() {
 }
 
 mapping::~mapping() {
-  if (base_) ::munmap(base_, size_);
+  if (from_ == source::heap)
+    std::free(base_);
+  else if (base_)
+    ::munmap(base_, size_);
 }
 
 std::size_t round_to_pages(std::size_t size) noexcept {
@@ -47,7 +52,14 @@ result<mapping> map_file(int fd, std::uint64_t offset, std::size_t size, bool wr
 }
 
 result<mapping> reserve(std::size_t size) {
+  constexpr std::size_t few = 16 << 10, cache_line = 64;
   const std::size_t whole = round_to_pages(size);
+  if (whole <= few) {
+    void* at = std::aligned_alloc(cache_line, whole);
+    if (!at) return base::system_failure(base::format("cannot allocate %zu bytes", whole), errno);
+    std::memset(at, 0, whole);
+    return mapping(static_cast<std::byte*>(at), whole, mapping::source::heap);
+  }
   void* at = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return base::system_failure(base::format("cannot reserve %zu bytes", whole), errno);
   mapping m(static_cast<std::byte*>(at), whole);

@@ -31,12 +31,16 @@ class unique_fd {
 // A mapping that unmaps itself.
 class mapping {
  public:
+  // Who gives the memory back.
+  enum class source : bool { kernel, heap };
+
   mapping() noexcept = default;
-  mapping(std::byte* base, std::size_t size) noexcept : base_(base), size_(size) {}
-  mapping(mapping&& other) noexcept : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  mapping(std::byte* base, std::size_t size, source from = source::kernel) noexcept : base_(base), size_(size), from_(from) {}
+  mapping(mapping&& other) noexcept : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), from_(other.from_) {}
   mapping& operator=(mapping&& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(size_, other.size_);
+    std::swap(from_, other.from_);
     return *this;
   }
   ~mapping();
@@ -47,6 +51,7 @@ class mapping {
  private:
   std::byte* base_ = nullptr;
   std::size_t size_ = 0;
+  source from_ = source::kernel;
 };
 
 std::size_t round_to_pages(std::size_t size) noexcept;
@@ -59,7 +64,8 @@ result<unique_fd> open_descriptor_of(pid_t pid, int fd, bool writable);
 
 result<mapping> map_file(int fd, std::uint64_t offset, std::size_t size, bool writable);
 
-// Private memory for what is large and mostly empty: zeroed, and costing nothing until touched.
+// Private memory for what is large and mostly empty: zeroed, and costing nothing until touched. A few pages come from the heap instead,
+// at the start of a cache line: simulated nodes are made by the thousand, and each has a dozen such tables.
 result<mapping> reserve(std::size_t size);
 
 // Mappings of this kind are not in core dumps, map_file's and reserve's among them: they are terabytes of mostly nothing.

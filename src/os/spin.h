@@ -21,7 +21,7 @@ inline void pause() noexcept {
 // How a wait spends its time before it sleeps.
 struct spin_policy {
   base::nanoseconds spin = 500 * base::microsecond;  // busy time before sleeping, when cores are to spare
-  bool crowded = false;                             // more nodes than cores on this host: yield at once, sleep soon
+  bool crowded = false;                             // more at work than there are cores on this host: yield at once, sleep soon
   unsigned yields = 16;                             // how often a crowded wait yields before it sleeps
 };
 

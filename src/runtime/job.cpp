@@ -71,6 +71,7 @@ fabric::fabric_options fabric_options_of(const runtime::identity& who) {
   o.key = who.key;
   o.one_host = who.hosts == 1;
   o.nodes_on_host = static_cast<node_id>(std::count(who.host_of.begin(), who.host_of.end(), who.host));
+  o.share_cores = !option(who, "share-cores").empty();
   o.lock_memory = !option(who, "lock-memory").empty();
   o.impair = option(who, "impair");
   o.first_port = static_cast<std::uint16_t>(base::parse_number(option(who, "port")).value_or(0));

@@ -19,7 +19,7 @@ constexpr named known[] = {
     {"interface", "WEFT_INTERFACE"},     {"provider", "WEFT_PROVIDER"}, {"stall-after", "WEFT_STALL_AFTER"},
     {"lock-memory", "WEFT_LOCK_MEMORY"}, {"protocol", "WEFT_PROTOCOL"}, {"engine", "WEFT_ENGINE"},
     {"dead-after", "WEFT_DEAD_AFTER"},   {"stats", "WEFT_STATS"},       {"protocol-memory", "WEFT_PROTOCOL_MEMORY"},
-    {"trace", "WEFT_TRACE"},
+    {"trace", "WEFT_TRACE"},             {"share-cores", "WEFT_SHARE_CORES"},
 };
 
 status check_fabric(const std::string& fabric, std::uint32_t hosts) {
@@ -70,7 +70,8 @@ launch_options options_from_environment() {
     const char* value = std::getenv(each.variable);
     if (value != nullptr && *value != '\0') options[each.option] = value;
   }
-  if (options.count("lock-memory") != 0 && options["lock-memory"] == "0") options.erase("lock-memory");
+  for (const char* flag : {"lock-memory", "share-cores"})
+    if (options.count(flag) != 0 && options[flag] == "0") options.erase(flag);
   return options;
 }
 

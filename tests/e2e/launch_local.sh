@@ -52,9 +52,9 @@ the_secrets_are_neither_in_the_environment_nor_on_a_command_line() {
 
 options_reach_every_node_and_the_command_line_wins_over_the_environment() {
   WEFT_FABRIC=udp WEFT_PROVIDER=tcp run "$WEFT" run -n 2 --fabric shm --port 21000 --impair loss=5% --stall-after 3s --dead-after 4s --interface lo \
-    --lock-memory "$PROBE" same
+    --lock-memory --share-cores "$PROBE" same
   expect_status 0
-  [ "$(grep -c ' dead-after=4s fabric=shm impair=loss=5% interface=lo lock-memory=1 port=21000 provider=tcp stall-after=3s$' out)" = 2 ] || fail "options differ"
+  [ "$(grep -c ' dead-after=4s fabric=shm impair=loss=5% interface=lo lock-memory=1 port=21000 provider=tcp share-cores=1 stall-after=3s$' out)" = 2 ] || fail "options differ"
 }
 
 the_environment_gives_options_to_a_program_started_by_itself() {

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "fabric/driver.h"
+#include "fabric/fabric.h"
 #include "fabric/reply_table.h"
 #include "fabric/shm/ring.h"
 #include "fabric/window_table.h"
@@ -24,6 +25,16 @@ struct queue_memory {
   std::vector<std::byte> bytes;
   word_queue* queue;
 };
+
+TEST(spin_policy, waits_give_the_core_away_at_once_where_cores_are_shared) {
+  fabric_options o;
+  EXPECT_FALSE(choose_spin_policy(o).crowded);  // a node alone
+  o.share_cores = true;
+  EXPECT_TRUE(choose_spin_policy(o).crowded);
+  o.share_cores = false;
+  o.nodes_on_host = 1'000'000;
+  EXPECT_TRUE(choose_spin_policy(o).crowded);
+}
 
 TEST(word_queue, many_producers_and_consumers_lose_nothing_and_keep_each_producers_order) {
   queue_memory m(4096);  // small, so that buffers are linked, returned and reused all the time

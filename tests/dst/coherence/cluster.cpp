@@ -133,11 +133,11 @@ void cluster::meet(meeting& where, std::size_t expected, const char* what, const
   state_->time.wait([&] { return where.generation != generation; }, scheduler::never, what);
 }
 
-void cluster::node::access(const std::byte* address, std::size_t size, bool write, const piece& visit) {
+void cluster::node::access(const std::byte* address, std::size_t size, bool write, const piece& visit, std::size_t longest) {
   auto offset = static_cast<std::size_t>(address - weft::runtime::region_base);
   for (std::size_t done = 0; done < size;) {
     const std::size_t within = (offset + done) % weft::dsm::page_bytes;
-    const std::size_t now = std::min({size - done, weft::dsm::page_bytes - within, std::size_t{64}});
+    const std::size_t now = std::min({size - done, weft::dsm::page_bytes - within, longest});
     std::byte* const here = engine_->access((offset + done) / weft::dsm::page_bytes, write) + within;
     if (write) space_->stored(address + done, now);
     visit(here, done, now);

@@ -65,10 +65,10 @@ class cluster {
     node_id id() const noexcept { return id_; }
     weft::runtime::software_space& space() { return *space_; }
 
-    // Accesses of the program. They may be cut where pages end, and others may go on between the pieces; `piece` gets every piece as
-    // it is in memory at that moment.
+    // Accesses of the program. They are cut where pages end and into pieces of at most `longest`, and others may go on between the
+    // pieces; `piece` gets every piece as it is in memory at that moment.
     using piece = std::function<void(std::byte* here, std::size_t at, std::size_t size)>;
-    void access(const std::byte* address, std::size_t size, bool write, const piece& visit);
+    void access(const std::byte* address, std::size_t size, bool write, const piece& visit, std::size_t longest = 64);
 
     // The bytes of a page as the program would find them now, or null if they are not there.
     const std::byte* look(weft::dsm::page_id p) const { return engine_->look(p); }

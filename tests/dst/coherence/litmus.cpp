@@ -21,7 +21,7 @@ using weft::base::format;
 
 namespace {
 
-constexpr std::uint32_t rounds = 6;            // in one run: later ones find copies of earlier ones
+constexpr std::uint32_t rounds = 16;           // in one run: later ones find copies of earlier ones
 constexpr std::uint64_t most_runs = 1500;      // of one test, until all outcomes are seen
 constexpr std::uint32_t most_flags = 16;       // of one round
 constexpr unsigned longest_test = 60;          // seconds

@@ -254,9 +254,11 @@ class runner {
     before = now;
   }
 
+  // Nobody writes any more, so it makes no difference who goes on within a page.
   void look_at_everything(node& n) {
     for (std::uint32_t a = 0; a < p_.arrays.size(); ++a) {
-      read(n, 0, nullptr, a, 0, p_.arrays[a].bytes);
+      const auto visit = [&](std::byte* here, std::size_t at, std::size_t bytes) { check(oracle_.found(a, at, here, bytes), n, 0, nullptr); };
+      n.access(bases_[a], p_.arrays[a].bytes, false, visit, weft::dsm::page_bytes);
       cluster_.time().progress();
     }
     n.space().barrier();
