@@ -378,6 +378,15 @@ TEST_F(a_link, fills_its_packets_when_much_is_under_way) {
   EXPECT_EQ(take(b).size(), 207u) << "acknowledgements let go of the last";
 }
 
+TEST_F(a_link, says_where_in_its_packet_a_record_will_begin) {
+  EXPECT_EQ(links[a]->record_offset(lane::request, 100), chunk_head_bytes);
+  push(a, std::string(100, 'x'));
+  EXPECT_EQ(links[a]->record_offset(lane::request, 50), 100 + 2 * chunk_head_bytes);
+  EXPECT_EQ(links[a]->record_offset(lane::request, options.datagram_bytes - header_bytes - 100), chunk_head_bytes)
+      << "what does not fit begins a packet";
+  EXPECT_EQ(links[a]->record_offset(lane::reply, 50), chunk_head_bytes);
+}
+
 TEST_F(a_link, asks_for_credit_when_the_news_of_it_was_lost) {
   const std::string record(1000, 'x');
   for (int round = 0; round < 20; ++round) {

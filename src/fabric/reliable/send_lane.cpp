@@ -42,6 +42,10 @@ std::size_t send_lane::room_in_packet() const {
   return used + chunk_head_bytes < payload_capacity_ ? payload_capacity_ - used - chunk_head_bytes : fresh_capacity();
 }
 
+std::size_t send_lane::record_offset(std::size_t record_bytes) const {
+  return (joins_open(record_bytes) ? packets_[packets_.end() - 1].used : 0) + chunk_head_bytes;
+}
+
 // A packet that has to wait for others will be filled by what comes meanwhile; one that can leave at once will not.
 std::size_t send_lane::opening_size(std::size_t needed) const {
   return next_ == packets_.end() ? needed : payload_capacity_;
@@ -117,7 +121,7 @@ void send_lane::append(packet& into, const chunk& head, bytes& first, bytes& sec
 void send_lane::push(bytes head, bytes body) {
   const std::size_t size = head.size() + body.size();
   assert(size <= most_record && room(size));
-  if (open_ && packets_[packets_.end() - 1].used + chunk_head_bytes + size <= payload_capacity_) {
+  if (joins_open(size)) {
     reserve_in_open(chunk_head_bytes + size);
     append(packets_[packets_.end() - 1], {true, true, size}, head, body);
     return;

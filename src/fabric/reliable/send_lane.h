@@ -69,6 +69,7 @@ class send_lane {
 
   bool room(std::size_t record_bytes) const;
   std::size_t room_in_packet() const;
+  std::size_t record_offset(std::size_t record_bytes) const;
   void push(bytes head, bytes body);
 
   // `more` continues ack.sack by whole words of 64 bits.
@@ -100,6 +101,9 @@ class send_lane {
   std::size_t fresh_capacity() const { return payload_capacity_ - chunk_head_bytes; }
 
   // Packing.
+  bool joins_open(std::size_t record_bytes) const {
+    return open_ && packets_[packets_.end() - 1].used + chunk_head_bytes + record_bytes <= payload_capacity_;
+  }
   std::size_t memory_for(std::size_t record_bytes) const;
   std::size_t grown(std::size_t needed) const { return std::min(payload_capacity_, 2 * needed); }
   std::size_t opening_size(std::size_t needed) const;

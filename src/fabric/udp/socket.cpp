@@ -64,7 +64,7 @@ result<datagram_socket> datagram_socket::open(std::uint8_t family, bool loopback
   socklen_t granted_length = sizeof granted;
   ::getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &granted, &granted_length);
   s.receive_buffer_ = static_cast<std::size_t>(granted);
-  for (auto& b : s.buffers_) b = std::make_unique<std::byte[]>(datagram_socket::buffer_bytes);
+  for (auto& b : s.buffers_) b = reliable::new_lines(lead + datagram_socket::buffer_bytes);
   return s;
 }
 
@@ -147,7 +147,7 @@ int datagram_socket::receive_batch() {
   std::array<control_space, buffers> control;
   const std::size_t batch = large_ > 0 ? few_buffers : buffers;
   for (std::size_t i = 0; i < batch; ++i) {
-    vectors[i] = {buffers_[i].get(), buffer_bytes};
+    vectors[i] = {buffers_[i].get() + lead, buffer_bytes};
     headers[i].msg_hdr.msg_iov = &vectors[i];
     headers[i].msg_hdr.msg_iovlen = 1;
     headers[i].msg_hdr.msg_control = control[i].bytes;
