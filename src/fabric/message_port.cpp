@@ -324,6 +324,7 @@ result<word> message_port::open_reply(node_id node) {
 
 status message_port::finish_reply(word token, const char* what, word* value) {
   pending_reply& p = replies_.at(token);
+  if (!p.done.load(std::memory_order_acquire)) hurry();
   status outcome = wait_for(p.node,
                             [&] {
                               if (p.done.load(std::memory_order_acquire)) return true;
@@ -529,6 +530,12 @@ bool message_port::flush_backlog(lane l) {
 
 status message_port::wait(condition until, duration limit) {
   if (until()) return {};
+  hurry();
+  return wait_here(until, limit);
+}
+
+status message_port::wait_here(condition until, duration limit) {
+  if (until()) return {};
   if (handling()) return {errc::would_block, "a handler may not wait: it runs on the thread that would end the wait"};
   count(counter::waits);
   bool slept = false;
@@ -540,7 +547,7 @@ status message_port::wait(condition until, duration limit) {
 
 status message_port::wait_for(node_id node, condition until, const char* what) {
   bool held = false;
-  auto waited = wait([&] { return (held = until()) || failed(node); }, patience());
+  auto waited = wait_here([&] { return (held = until()) || failed(node); }, patience());
   if (held) return {};
   if (auto known = check_node(node); !known) return known;
   if (waited.code() == errc::would_block) return waited;

@@ -74,6 +74,10 @@ void link::push(weft::lane which, bytes head, bytes body) {
   ++statistics_.records_out[index(which)];
 }
 
+void link::hurry() {
+  for (auto& sender : senders_) sender.hurry();
+}
+
 // --- from the network -------------------------------------------------------------------------------------------------------------
 
 verdict link::receive(nanoseconds now, bytes datagram) {

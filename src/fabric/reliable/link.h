@@ -129,6 +129,11 @@ class link {
   // Copies head||body as one record, at most most_record bytes. Only after room().
   void push(weft::lane which, bytes head, bytes body = {});
 
+  // In a stream, a short packet is held back until it is filled or what is ahead of it has been acknowledged. hurry() is for a caller
+  // that knows that nothing will follow soon: what is held back goes with the next transmit().
+  void hurry();
+  bool holds_back() const { return senders_[0].holds_back() || senders_[1].holds_back(); }
+
   // --- from the network -----------------------------------------------------------------------------------------------------------
 
   // Validates a datagram, takes its acknowledgements and its payload. The memory of a datagram must stay as it is until settle() or

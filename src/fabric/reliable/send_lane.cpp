@@ -73,6 +73,7 @@ send_lane::packet& send_lane::open_packet(std::size_t needed) {
   packet& p = packets_.push_back();
   p.storage = std::move(storage);
   open_ = true;
+  hurried_ = false;
   return p;
 }
 
@@ -311,7 +312,7 @@ bool send_lane::ready() const {
 // Behind so much that is under way, a short packet loses nothing if it waits for more to fill it: it could not be delivered before
 // what is ahead of it, and the next acknowledgement lets it go. A stream then consists of full packets.
 bool send_lane::better_filled(const packet& p) const {
-  return open_ && next_ + 1 == packets_.end() && p.used < payload_capacity_ / 2 && bytes_under_way_ >= stream_bytes;
+  return open_ && !hurried_ && next_ + 1 == packets_.end() && p.used < payload_capacity_ / 2 && bytes_under_way_ >= stream_bytes;
 }
 
 bool send_lane::may_start_new() const {

@@ -193,6 +193,19 @@ std::size_t udp_port::put_piece(node_id node, std::size_t size) {
   return std::min(room > head + least ? room - head : most_payload, most_payload);
 }
 
+void udp_port::hurry() {
+  if (!holding_.load(std::memory_order_relaxed)) return;
+  holding_.store(false, std::memory_order_relaxed);
+  for (node_id node = 0; node < nodes(); ++node) {
+    peer& p = peers_[node];
+    if (node == self()) continue;
+    std::scoped_lock lock(p.lock);
+    if (!p.link->holds_back()) continue;
+    p.link->hurry();
+    flush(p, base::now());
+  }
+}
+
 // Sends what the link has to send. Called with the peer's lock.
 void udp_port::flush(peer& p, base::nanoseconds now) {
   if (p.path)
@@ -203,6 +216,7 @@ void udp_port::flush(peer& p, base::nanoseconds now) {
   const auto deadline = p.path ? std::min(link_deadline, p.path->deadline()) : link_deadline;
   p.deadline.store(deadline, std::memory_order_relaxed);
   last_activity_.store(now, std::memory_order_relaxed);
+  if (p.link->holds_back()) holding_.store(true, std::memory_order_relaxed);
   // If the communication thread sleeps past the new deadline and nobody else watches the clock, it has to be told.
   if (deadline < communication_until_.load() - longest_nap && !application_sleeps_.load()) ring(communication_event_.get());
 }
