@@ -57,6 +57,8 @@ class datagram_socket {
     return datagrams;
   }
 
+  bool drained() const { return drained_; }  // the last receive() left nothing behind
+
   std::uint64_t calls() const { return calls_; }  // receiving system calls; the receiver's
 
   static constexpr std::size_t most_segments = 60;
@@ -74,6 +76,7 @@ class datagram_socket {
   std::size_t receive_buffer_ = 0;
   bool can_segment_ = true;
   unsigned large_ = 0;  // large datagrams arrived lately: then few at a time stay in the cache
+  bool drained_ = false;
   std::uint64_t calls_ = 0;
   std::array<reliable::line_buffer, buffers> buffers_;
   std::array<std::size_t, buffers> sizes_{};

@@ -266,8 +266,8 @@ bool udp_port::poll_transport() {
   const auto now = base::now();
   for (unsigned i = 0; i < receives_a_turn; ++i) {
     const auto got = socket_->receive([&](bytes datagram) { accept(now, datagram); });
-    if (got == 0) break;
-    any = true;
+    any |= got > 0;
+    if (socket_->drained()) break;
   }
   receive_calls_.store(socket_->calls(), std::memory_order_relaxed);
   for (node_id node : touched_) {
