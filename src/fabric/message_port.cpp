@@ -530,12 +530,6 @@ bool message_port::flush_backlog(lane l) {
 
 status message_port::wait(condition until, duration limit) {
   if (until()) return {};
-  hurry();
-  return wait_here(until, limit);
-}
-
-status message_port::wait_here(condition until, duration limit) {
-  if (until()) return {};
   if (handling()) return {errc::would_block, "a handler may not wait: it runs on the thread that would end the wait"};
   count(counter::waits);
   bool slept = false;
@@ -547,7 +541,7 @@ status message_port::wait_here(condition until, duration limit) {
 
 status message_port::wait_for(node_id node, condition until, const char* what) {
   bool held = false;
-  auto waited = wait_here([&] { return (held = until()) || failed(node); }, patience());
+  auto waited = wait([&] { return (held = until()) || failed(node); }, patience());
   if (held) return {};
   if (auto known = check_node(node); !known) return known;
   if (waited.code() == errc::would_block) return waited;

@@ -87,7 +87,7 @@ class message_port : public fabric, protected driven {
   virtual std::size_t put_piece(node_id, std::size_t) { return most_payload; }
   static constexpr std::size_t whole_put = 16 * 1024;
 
-  // The calling thread is about to wait for others, so nothing will follow from it soon: what the transport holds back to send it
+  // The calling thread is about to wait for an answer, so nothing will follow from it soon: what the transport holds back to send it
   // together with more goes now. Any thread.
   virtual void hurry() {}
 
@@ -122,7 +122,7 @@ class message_port : public fabric, protected driven {
   // Sends, whatever it takes: for a transport's own handlers and questions.
   status post(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload = {});
 
-  // Waits for something that `node` must do; its failure ends the wait. Does not hurry(): who waits for room has more to send.
+  // Waits for something that `node` must do; its failure ends the wait.
   status wait_for(node_id node, condition until, const char* what);
 
   // Queues of this node. A queue's memory is never unmapped while the port lives, so a late enqueue is harmless.
@@ -177,7 +177,6 @@ class message_port : public fabric, protected driven {
   void refuse(node_id node, word token, const status& why);
   void remember_failure(node_id source, status why);
 
-  status wait_here(condition until, duration limit);
   status hold_back(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload);
   status post_to_self(lane l, handler_id id, std::span<const word> words, bytes payload);
 
