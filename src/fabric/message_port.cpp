@@ -324,6 +324,7 @@ result<word> message_port::open_reply(node_id node) {
 
 status message_port::finish_reply(word token, const char* what, word* value) {
   pending_reply& p = replies_.at(token);
+  if (!p.done.load(std::memory_order_acquire)) hurry();
   status outcome = wait_for(p.node,
                             [&] {
                               if (p.done.load(std::memory_order_acquire)) return true;

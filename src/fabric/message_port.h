@@ -87,6 +87,10 @@ class message_port : public fabric, protected driven {
   virtual std::size_t put_piece(node_id, std::size_t) { return most_payload; }
   static constexpr std::size_t whole_put = 16 * 1024;
 
+  // The calling thread is about to wait for an answer, so nothing will follow from it soon: what the transport holds back to send it
+  // together with more goes now. Any thread.
+  virtual void hurry() {}
+
   // Receives what has arrived and dispatches it; whether there was anything. Only the driver calls it.
   virtual bool poll_transport() = 0;
 

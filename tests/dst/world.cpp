@@ -254,6 +254,7 @@ void world::push_some(node_id n) {
         c.link->push(l, record.first(head), record.subspan(head));
         ++c.pushed[i];
         if (random_.chance(0.02)) c.link->request_ack_now();
+        if (random_.chance(0.02)) c.link->hurry();
       }
     }
   }

@@ -137,6 +137,7 @@ void be_restless(wr::link& l, std::size_t turn) {
   if (turn % 3 == 0) l.discard(turn % 2 == 0 ? lane::request : lane::reply);
   if (turn % 3 == 1) l.change_datagram_bytes(turn % 2 == 0 ? wr::least_datagram_bytes : 9000);
   if (turn % 3 == 2) l.request_ack_now();
+  if (turn % 4 == 3) l.hurry();
   for (const lane which : both)
     if (l.room(which, 100)) l.push(which, {}, byte_buffer(std::min<std::size_t>(100, l.room_in_packet(which))));
 }

@@ -378,6 +378,33 @@ TEST_F(a_link, fills_its_packets_when_much_is_under_way) {
   EXPECT_EQ(take(b).size(), 207u) << "acknowledgements let go of the last";
 }
 
+TEST_F(a_link, holds_nothing_back_when_nothing_will_follow) {
+  warm_up();
+  const std::string long_record(1200, 'x'), short_record(100, 'y');
+  for (unsigned i = 0; i < 200; ++i) {
+    push(a, long_record);
+    sent(a);
+  }
+  push(a, short_record);
+  EXPECT_EQ(sent(a).size(), 0u);
+  EXPECT_TRUE(links[a]->holds_back());
+  links[a]->hurry();
+  EXPECT_LE(links[a]->deadline(), now);
+  EXPECT_EQ(sent(a).size(), 1u) << "what was held back goes";
+  EXPECT_FALSE(links[a]->holds_back());
+  push(a, short_record);
+  EXPECT_EQ(sent(a).size(), 0u) << "what comes later waits again";
+}
+
+TEST_F(a_link, says_where_in_its_packet_a_record_will_begin) {
+  EXPECT_EQ(links[a]->record_offset(lane::request, 100), chunk_head_bytes);
+  push(a, std::string(100, 'x'));
+  EXPECT_EQ(links[a]->record_offset(lane::request, 50), 100 + 2 * chunk_head_bytes);
+  EXPECT_EQ(links[a]->record_offset(lane::request, options.datagram_bytes - header_bytes - 100), chunk_head_bytes)
+      << "what does not fit begins a packet";
+  EXPECT_EQ(links[a]->record_offset(lane::reply, 50), chunk_head_bytes);
+}
+
 TEST_F(a_link, asks_for_credit_when_the_news_of_it_was_lost) {
   const std::string record(1000, 'x');
   for (int round = 0; round < 20; ++round) {

@@ -17,7 +17,7 @@ std::size_t charge_of(std::size_t packet_bytes) {
   assert(packet_bytes <= most_packet_buffer);
   if (packet_bytes <= least_packet_buffer) return least_packet_buffer;
   const std::size_t step = std::bit_floor(packet_bytes - 1) / steps_per_doubling;
-  return (packet_bytes + step - 1) / step * step;
+  return (packet_bytes + step - 1) & ~(step - 1);  // a step is a power of two
 }
 
 std::size_t buffer_pool::size_index(std::size_t capacity) {
@@ -36,7 +36,7 @@ packet_buffer buffer_pool::take(std::size_t packet_bytes) {
     kept_ -= capacity;
   } else {
     make_way(capacity);
-    buffer.data.reset(static_cast<std::byte*>(::operator new[](capacity, free_lines::line_alignment)));
+    buffer.data = new_lines(capacity);
   }
   out_ += capacity;
   return buffer;

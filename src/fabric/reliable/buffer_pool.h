@@ -21,6 +21,10 @@ struct free_lines {
 };
 using line_buffer = std::unique_ptr<std::byte[], free_lines>;
 
+inline line_buffer new_lines(std::size_t bytes) {
+  return line_buffer(static_cast<std::byte*>(::operator new[](bytes, free_lines::line_alignment)));
+}
+
 struct packet_buffer {
   line_buffer data;
   std::uint32_t capacity = 0;

@@ -65,9 +65,17 @@ std::size_t link::room_in_packet(weft::lane which) const {
   return senders_[index(which)].room_in_packet();
 }
 
+std::size_t link::record_offset(weft::lane which, std::size_t record_bytes) const {
+  return senders_[index(which)].record_offset(record_bytes);
+}
+
 void link::push(weft::lane which, bytes head, bytes body) {
   senders_[index(which)].push(head, body);
   ++statistics_.records_out[index(which)];
+}
+
+void link::hurry() {
+  for (auto& sender : senders_) sender.hurry();
 }
 
 // --- from the network -------------------------------------------------------------------------------------------------------------

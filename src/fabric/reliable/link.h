@@ -123,8 +123,16 @@ class link {
   // copy at the other end, a longer one is taken apart and assembled again.
   std::size_t room_in_packet(weft::lane which) const;
 
+  // Where in its packet a record of so many bytes would begin if it were pushed now: for who wants its parts aligned.
+  std::size_t record_offset(weft::lane which, std::size_t record_bytes) const;
+
   // Copies head||body as one record, at most most_record bytes. Only after room().
   void push(weft::lane which, bytes head, bytes body = {});
+
+  // In a stream, a short packet is held back until it is filled or what is ahead of it has been acknowledged. hurry() is for a caller
+  // that knows that nothing will follow soon: what is held back goes with the next transmit().
+  void hurry();
+  bool holds_back() const { return senders_[0].holds_back() || senders_[1].holds_back(); }
 
   // --- from the network -----------------------------------------------------------------------------------------------------------
 

@@ -42,6 +42,10 @@ std::size_t send_lane::room_in_packet() const {
   return used + chunk_head_bytes < payload_capacity_ ? payload_capacity_ - used - chunk_head_bytes : fresh_capacity();
 }
 
+std::size_t send_lane::record_offset(std::size_t record_bytes) const {
+  return (joins_open(record_bytes) ? packets_[packets_.end() - 1].used : 0) + chunk_head_bytes;
+}
+
 // A packet that has to wait for others will be filled by what comes meanwhile; one that can leave at once will not.
 std::size_t send_lane::opening_size(std::size_t needed) const {
   return next_ == packets_.end() ? needed : payload_capacity_;
@@ -69,6 +73,7 @@ send_lane::packet& send_lane::open_packet(std::size_t needed) {
   packet& p = packets_.push_back();
   p.storage = std::move(storage);
   open_ = true;
+  hurried_ = false;
   return p;
 }
 
@@ -117,7 +122,7 @@ void send_lane::append(packet& into, const chunk& head, bytes& first, bytes& sec
 void send_lane::push(bytes head, bytes body) {
   const std::size_t size = head.size() + body.size();
   assert(size <= most_record && room(size));
-  if (open_ && packets_[packets_.end() - 1].used + chunk_head_bytes + size <= payload_capacity_) {
+  if (joins_open(size)) {
     reserve_in_open(chunk_head_bytes + size);
     append(packets_[packets_.end() - 1], {true, true, size}, head, body);
     return;
@@ -307,7 +312,7 @@ bool send_lane::ready() const {
 // Behind so much that is under way, a short packet loses nothing if it waits for more to fill it: it could not be delivered before
 // what is ahead of it, and the next acknowledgement lets it go. A stream then consists of full packets.
 bool send_lane::better_filled(const packet& p) const {
-  return open_ && next_ + 1 == packets_.end() && p.used < payload_capacity_ / 2 && bytes_under_way_ >= stream_bytes;
+  return open_ && !hurried_ && next_ + 1 == packets_.end() && p.used < payload_capacity_ / 2 && bytes_under_way_ >= stream_bytes;
 }
 
 bool send_lane::may_start_new() const {

@@ -69,7 +69,12 @@ class send_lane {
 
   bool room(std::size_t record_bytes) const;
   std::size_t room_in_packet() const;
+  std::size_t record_offset(std::size_t record_bytes) const;
   void push(bytes head, bytes body);
+
+  // Nothing will follow soon: a packet that waits to be filled goes as it is. And whether there is one.
+  void hurry() { hurried_ = true; }
+  bool holds_back() const { return next_ != packets_.end() && better_filled(packets_[next_]); }
 
   // `more` continues ack.sack by whole words of 64 bits.
   ack_outcome acknowledge(nanoseconds now, const lane_ack& ack, bytes more, round_trip& path);
@@ -100,6 +105,9 @@ class send_lane {
   std::size_t fresh_capacity() const { return payload_capacity_ - chunk_head_bytes; }
 
   // Packing.
+  bool joins_open(std::size_t record_bytes) const {
+    return open_ && packets_[packets_.end() - 1].used + chunk_head_bytes + record_bytes <= payload_capacity_;
+  }
   std::size_t memory_for(std::size_t record_bytes) const;
   std::size_t grown(std::size_t needed) const { return std::min(payload_capacity_, 2 * needed); }
   std::size_t opening_size(std::size_t needed) const;
@@ -143,6 +151,7 @@ class send_lane {
   sequence_ring<packet> packets_;
   std::uint64_t next_ = 0;
   bool open_ = false;
+  bool hurried_ = false;  // the open packet is not to wait for more
 
   // Flow control, in charges; both run modulo 2^32.
   std::uint32_t charged_ = 0;

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include <netinet/udp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -64,7 +66,7 @@ result<datagram_socket> datagram_socket::open(std::uint8_t family, bool loopback
   socklen_t granted_length = sizeof granted;
   ::getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &granted, &granted_length);
   s.receive_buffer_ = static_cast<std::size_t>(granted);
-  for (auto& b : s.buffers_) b = std::make_unique<std::byte[]>(datagram_socket::buffer_bytes);
+  for (auto& b : s.buffers_) b = reliable::new_lines(lead + datagram_socket::buffer_bytes);
   return s;
 }
 
@@ -82,7 +84,7 @@ std::size_t datagram_socket::path_payload(const endpoint& to) {
 }
 
 namespace {
-datagram_socket::outcome outcome_of(ssize_t sent) {
+datagram_socket::outcome outcome_of(long sent) {
   if (sent >= 0) return datagram_socket::outcome::sent;
   switch (errno) {
     case EAGAIN:
@@ -102,6 +104,16 @@ msghdr message_to(const endpoint& to, iovec* pieces, std::size_t count) {
   return m;
 }
 
+// The kernel is called directly: in a program that shares memory, sendmsg and recvmmsg look first at whether what they are given is
+// shared, and nothing of this is.
+long send_message(int fd, const msghdr& m) {
+  return ::syscall(SYS_sendmsg, fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+int receive_messages(int fd, mmsghdr* into, std::size_t count) {
+  return static_cast<int>(::syscall(SYS_recvmmsg, fd, into, count, MSG_DONTWAIT, nullptr));
+}
+
 iovec piece(bytes b) {
   return {const_cast<std::byte*>(b.data()), b.size()};
 }
@@ -110,7 +122,7 @@ iovec piece(bytes b) {
 datagram_socket::outcome datagram_socket::send(const endpoint& to, bytes head, bytes body) {
   iovec pieces[] = {piece(head), piece(body)};
   const msghdr m = message_to(to, pieces, body.empty() ? 1 : 2);
-  return outcome_of(::sendmsg(fd_.get(), &m, MSG_DONTWAIT | MSG_NOSIGNAL));
+  return outcome_of(send_message(fd_.get(), m));
 }
 
 datagram_socket::outcome datagram_socket::send_segments(const endpoint& to, bytes data, std::size_t segment) {
@@ -126,7 +138,7 @@ datagram_socket::outcome datagram_socket::send_segments(const endpoint& to, byte
     c->cmsg_type = udp_segment;
     c->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
     base::store(reinterpret_cast<std::byte*>(CMSG_DATA(c)), static_cast<std::uint16_t>(segment));
-    const auto sent = ::sendmsg(fd_.get(), &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const auto sent = send_message(fd_.get(), m);
     if (sent >= 0 || (errno != EINVAL && errno != EIO && errno != EOPNOTSUPP)) return outcome_of(sent);
     can_segment_ = false;  // this route's device cannot; one by one from now on
   }
@@ -139,7 +151,7 @@ datagram_socket::outcome datagram_socket::send_segments(const endpoint& to, byte
 }
 
 int datagram_socket::receive_batch() {
-  std::array<mmsghdr, buffers> headers{};
+  std::array<mmsghdr, buffers> headers;
   std::array<iovec, buffers> vectors;
   struct control_space {
     alignas(cmsghdr) std::byte bytes[CMSG_SPACE(sizeof(int))];
@@ -147,14 +159,16 @@ int datagram_socket::receive_batch() {
   std::array<control_space, buffers> control;
   const std::size_t batch = large_ > 0 ? few_buffers : buffers;
   for (std::size_t i = 0; i < batch; ++i) {
-    vectors[i] = {buffers_[i].get(), buffer_bytes};
+    vectors[i] = {buffers_[i].get() + lead, buffer_bytes};
+    headers[i] = {};
     headers[i].msg_hdr.msg_iov = &vectors[i];
     headers[i].msg_hdr.msg_iovlen = 1;
     headers[i].msg_hdr.msg_control = control[i].bytes;
     headers[i].msg_hdr.msg_controllen = sizeof control[i].bytes;
   }
   ++calls_;
-  const int got = ::recvmmsg(fd_.get(), headers.data(), static_cast<unsigned>(batch), MSG_DONTWAIT, nullptr);
+  const int got = receive_messages(fd_.get(), headers.data(), batch);
+  drained_ = got < static_cast<int>(batch);
   for (int n = 0; n < got; ++n) {
     const auto i = static_cast<std::size_t>(n);
     sizes_[i] = headers[i].msg_len;

@@ -12,6 +12,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "fabric/reliable/buffer_pool.h"
+#include "fabric/reliable/wire.h"
 #include "fabric/udp/address.h"
 #include "os/memory_file.h"
 #include "weft/port.h"
@@ -43,7 +45,7 @@ class datagram_socket {
     const int got = receive_batch();
     std::size_t datagrams = 0;
     for (int i = 0; i < got; ++i) {
-      bytes all(buffers_[static_cast<std::size_t>(i)].get(), sizes_[static_cast<std::size_t>(i)]);
+      bytes all(buffers_[static_cast<std::size_t>(i)].get() + lead, sizes_[static_cast<std::size_t>(i)]);
       const std::size_t segment = segments_[static_cast<std::size_t>(i)] ? segments_[static_cast<std::size_t>(i)] : all.size();
       do {  // an empty datagram is one, too
         const std::size_t n = std::min(segment, all.size());
@@ -55,6 +57,8 @@ class datagram_socket {
     return datagrams;
   }
 
+  bool drained() const { return drained_; }  // the last receive() left nothing behind
+
   std::uint64_t calls() const { return calls_; }  // receiving system calls; the receiver's
 
   static constexpr std::size_t most_segments = 60;
@@ -63,6 +67,7 @@ class datagram_socket {
  private:
   static constexpr std::size_t buffers = 8;
   static constexpr std::size_t buffer_bytes = 65536;
+  static constexpr std::size_t lead = 64 - reliable::header_bytes % 64;  // so that what follows a header begins with a cache line
 
   int receive_batch();
 
@@ -71,8 +76,9 @@ class datagram_socket {
   std::size_t receive_buffer_ = 0;
   bool can_segment_ = true;
   unsigned large_ = 0;  // large datagrams arrived lately: then few at a time stay in the cache
+  bool drained_ = false;
   std::uint64_t calls_ = 0;
-  std::array<std::unique_ptr<std::byte[]>, buffers> buffers_;
+  std::array<reliable::line_buffer, buffers> buffers_;
   std::array<std::size_t, buffers> sizes_{};
   std::array<std::size_t, buffers> segments_{};
 };

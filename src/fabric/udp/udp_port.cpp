@@ -27,13 +27,18 @@ constexpr base::nanoseconds active_for =
     100 * base::millisecond;  // after the last datagram, the clock is looked at every longest_nap
 constexpr base::nanoseconds drain_for = 500 * base::millisecond;
 
-// A record: what comes before the payload of a message.
+// A record: what comes before the words and the payload of a message.
 struct record_head {
   handler_id id;
-  std::uint16_t words;
+  std::uint8_t words;
+  std::uint8_t padding;  // bytes between the words and the payload
   std::uint32_t payload;
 };
-static_assert(sizeof(record_head) == 8);
+static_assert(sizeof(record_head) == 8 && most_words <= 255);
+
+// Where packets are large, a long payload begins as far into a cache line as it does at its source, and mostly at its destination: it is
+// copied and hashed at both ends by whole lines.
+constexpr std::size_t line = 64, most_padding = line - 1, padded_from = 4096;
 
 }  // namespace
 
@@ -149,13 +154,21 @@ port_statistics udp_port::statistics() const {
 
 bool udp_port::try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   peer& p = peers_[node];
-  std::byte head[sizeof(record_head) + most_words * sizeof(word)];
-  base::store(head, record_head{id, static_cast<std::uint16_t>(words.size()), static_cast<std::uint32_t>(payload.size())});
+  std::byte head[sizeof(record_head) + most_words * sizeof(word) + most_padding];
   if (!words.empty()) std::memcpy(head + sizeof(record_head), words.data(), words.size_bytes());
-  const std::size_t head_bytes = sizeof(record_head) + words.size_bytes();
+  std::size_t head_bytes = sizeof(record_head) + words.size_bytes();
   bool far_ahead;
   {
     std::scoped_lock lock(p.lock);
+    std::size_t padding = 0;
+    if (!p.batch && payload.size() >= padded_from) {
+      const std::size_t at = p.link->record_offset(l, head_bytes + most_padding + payload.size()) + head_bytes;
+      padding = (reinterpret_cast<std::uintptr_t>(payload.data()) - at) % line;
+      std::memset(head + head_bytes, 0, padding);
+      head_bytes += padding;
+    }
+    base::store(head, record_head{id, static_cast<std::uint8_t>(words.size()), static_cast<std::uint8_t>(padding),
+                                  static_cast<std::uint32_t>(payload.size())});
     if (!p.link->room(l, head_bytes + payload.size())) return false;
     p.link->push(l, {head, head_bytes}, payload);
     flush(p, base::now());
@@ -172,11 +185,25 @@ bool udp_port::try_transmit(node_id node, lane l, handler_id id, std::span<const
 // A put that ends where its packet ends is copied straight from the datagram to the window. Short ones stay whole.
 std::size_t udp_port::put_piece(node_id node, std::size_t size) {
   if (size <= whole_put) return size;
-  constexpr std::size_t head = sizeof(record_head) + 3 * sizeof(word), least = 1024;
+  constexpr std::size_t least = 1024;
   peer& p = peers_[node];
+  const std::size_t head = sizeof(record_head) + 3 * sizeof(word) + (p.batch ? 0 : most_padding);
   std::scoped_lock lock(p.lock);
   const std::size_t room = p.link->room_in_packet(lane::request);
   return std::min(room > head + least ? room - head : most_payload, most_payload);
+}
+
+void udp_port::hurry() {
+  if (!holding_.load(std::memory_order_relaxed)) return;
+  holding_.store(false, std::memory_order_relaxed);
+  for (node_id node = 0; node < nodes(); ++node) {
+    peer& p = peers_[node];
+    if (node == self()) continue;
+    std::scoped_lock lock(p.lock);
+    if (!p.link->holds_back()) continue;
+    p.link->hurry();
+    flush(p, base::now());
+  }
 }
 
 // Sends what the link has to send. Called with the peer's lock.
@@ -189,6 +216,7 @@ void udp_port::flush(peer& p, base::nanoseconds now) {
   const auto deadline = p.path ? std::min(link_deadline, p.path->deadline()) : link_deadline;
   p.deadline.store(deadline, std::memory_order_relaxed);
   last_activity_.store(now, std::memory_order_relaxed);
+  if (p.link->holds_back()) holding_.store(true, std::memory_order_relaxed);
   // If the communication thread sleeps past the new deadline and nobody else watches the clock, it has to be told.
   if (deadline < communication_until_.load() - longest_nap && !application_sleeps_.load()) ring(communication_event_.get());
 }
@@ -238,8 +266,8 @@ bool udp_port::poll_transport() {
   const auto now = base::now();
   for (unsigned i = 0; i < receives_a_turn; ++i) {
     const auto got = socket_->receive([&](bytes datagram) { accept(now, datagram); });
-    if (got == 0) break;
-    any = true;
+    any |= got > 0;
+    if (socket_->drained()) break;
   }
   receive_calls_.store(socket_->calls(), std::memory_order_relaxed);
   for (node_id node : touched_) {
@@ -290,6 +318,7 @@ bool udp_port::deliver(node_id node, std::unique_lock<os::spin_lock>& held) {
       const auto head = in.take<record_head>();
       std::array<word, most_words> words;
       const auto raw = in.take_bytes(head.words * sizeof(word));
+      in.take_bytes(head.padding);
       const auto payload = in.take_bytes(head.payload);
       if (in.complete() && head.words <= most_words) {
         std::memcpy(words.data(), raw.data(), raw.size());

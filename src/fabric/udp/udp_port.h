@@ -48,6 +48,7 @@ class udp_port final : public message_port {
 
   bool try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) override;
   std::size_t put_piece(node_id node, std::size_t size) override;
+  void hurry() override;
   bool poll_transport() override;
   bool pending() override;
   void arm(sleeper who) override;
@@ -73,6 +74,7 @@ class udp_port final : public message_port {
   std::vector<address> addresses_;
   std::optional<datagram_socket> socket_;
   std::unique_ptr<peer[]> peers_;
+  std::atomic<bool> holding_{false};         // a link may hold something back; relaxed, set by the thread that will hurry() itself
   std::vector<node_id> touched_;             // the driver's: peers that datagrams came from this turn
   std::atomic<std::uint64_t> strangers_{0};  // datagrams that claim to be from no node of this job
   std::atomic<std::uint64_t> receive_calls_{0};
