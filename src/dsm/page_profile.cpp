@@ -29,12 +29,15 @@ thread_local base::nanoseconds measured = 0;  // by the stopwatches of this thre
 
 // What lies between two readings of the clock when nothing does.
 base::nanoseconds cost_of_reading() noexcept {
-  base::nanoseconds least = base::second;
-  for (int tries = 0; tries < 100; ++tries) {
-    const auto at = base::now();
-    least = std::min(least, base::now() - at);
-  }
-  return least;
+  static const base::nanoseconds found = [] {
+    base::nanoseconds least = base::second;
+    for (int tries = 0; tries < 100; ++tries) {
+      const auto at = base::now();
+      least = std::min(least, base::now() - at);
+    }
+    return least;
+  }();
+  return found;
 }
 
 void mark(page_profile::byte_set& into, std::size_t first, std::size_t last) {
@@ -50,10 +53,9 @@ class page_profile::stopwatch {
       : into_(into), weight_(weight), began_(weight != 0 ? base::now() - measured : 0) {}
   ~stopwatch() {
     if (weight_ == 0) return;
-    static const base::nanoseconds reading = cost_of_reading();
     const auto took = std::min(base::now() - measured - began_, longest);
     measured += took;
-    into_.fetch_add(weight_ * std::max<base::nanoseconds>(took - reading, 0), relaxed);
+    into_.fetch_add(weight_ * std::max<base::nanoseconds>(took - cost_of_reading(), 0), relaxed);
   }
   stopwatch(const stopwatch&) = delete;
   stopwatch& operator=(const stopwatch&) = delete;
