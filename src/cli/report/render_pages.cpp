@@ -127,7 +127,8 @@ void add_pages(page::document& d, const run_record& r) {
   auto stories = tell_pages(r);
   const bool in_hardware = r.protocol == "direct" || r.protocol == "cashmere:in-place";
   if (stories.empty())
-    return d.paragraph(in_hardware ? "The nodes share their memory in hardware: there is nothing to tell of pages."
+    return d.paragraph(in_hardware ? "The nodes share their memory in hardware: there is nothing to tell of pages. A run with "
+                                     "--protocol cashmere:copied shows them."
                                    : "No page was fetched or faulted.");
   add_advice(d, stories, r);
   const auto places = by_place(stories, r);
