@@ -77,10 +77,12 @@ page_profile::record* page_profile::keep(page_id p) {
   record& r = records_[p];
   if (r.kept.load(relaxed)) [[likely]]
     return &r;
+  if (full_.load(relaxed)) return nullptr;
   std::scoped_lock lock(lock_);
   if (r.kept.load(relaxed)) return &r;
   if (kept_.size() >= most_pages) return nullptr;
   kept_.push_back(p);
+  full_.store(kept_.size() >= most_pages, relaxed);
   r.kept.store(true, relaxed);
   return &r;
 }

@@ -109,7 +109,7 @@ class page_profile final : public pages {
   page_profile(pages& of, os::mapping table) noexcept
       : pages_(of), table_(std::move(table)), records_(reinterpret_cast<record*>(table_.base())) {}
   bool on() const noexcept { return on_.load(std::memory_order_relaxed); }  // relaxed: counting may begin a little late
-  record* keep(page_id p);  // null: there are too many
+  record* keep(page_id p);                                                  // null: there are too many
   void note_fault(page_id p, bool write);
   void note_fetch(extent e);
   void note_close(extent e);
@@ -121,12 +121,13 @@ class page_profile final : public pages {
 
   pages& pages_;
   std::atomic<bool> on_{false};
-  base::nanoseconds since_ = 0;     // written before looks_ is set
-  std::atomic<bool> looks_{false};  // at bytes
+  base::nanoseconds since_ = 0;                                              // written before looks_ is set
+  std::atomic<bool> looks_{false};                                           // at bytes
   std::atomic<base::nanoseconds> cost_of_counting_{0}, cost_of_looking_{0};  // relaxed, as in record
   const os::mapping table_;
-  record* const records_;    // of every page; zeroed, and not touched where nothing happens
-  mutable std::mutex lock_;  // guards what follows; nothing is waited for under it
+  record* const records_;          // of every page; zeroed, and not touched where nothing happens
+  std::atomic<bool> full_{false};  // most_pages are kept; relaxed: who sees it late takes the lock once more
+  mutable std::mutex lock_;        // guards what follows; nothing is waited for under it
   std::vector<page_id> kept_;
   std::unordered_map<page_id, bytes_seen> seen_;
   std::size_t copies_ = 0;
