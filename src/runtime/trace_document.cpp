@@ -55,7 +55,8 @@ std::string handler_name(std::uint64_t id) {
     case dsm::home_changes: return "home_changes";
     case dsm::home_changes_reply: return "home_changes_reply";
     case dsm::copy_update: return "copy_update";
-    case dsm::copy_update_reply: return "copy_update_reply";
+    case dsm::copy_flush: return "copy_flush";
+    case dsm::copy_flush_reply: return "copy_flush_reply";
     case dsm::home_request: return "home_request";
     case dsm::home_reply: return "home_reply";
     default: return format("message %llu", static_cast<unsigned long long>(id));

@@ -50,8 +50,33 @@ TEST(seal, the_vector_version_gives_what_the_definition_gives) {
   for (std::size_t misaligned : {0, 1}) {
     const bytes whole(block.data() + misaligned, clnh_block_bytes);
     std::vector<std::byte> copy(clnh_block_bytes + 1);
-    EXPECT_EQ(clnh_copy(key, copy.data() + misaligned, whole.data()), clnh_plain(key, whole));
+    clnh_digest copied{}, added{};
+    for (std::size_t at = 0, n = clnh_stride_bytes; at < clnh_block_bytes; at += n, n += clnh_stride_bytes) {
+      n = std::min(n, clnh_block_bytes - at);
+      clnh_copy(key, at, copy.data() + misaligned + at, whole.subspan(at, n), copied);
+      clnh_add(key, at, whole.subspan(at, n), added);
+    }
+    EXPECT_EQ(copied, clnh_plain(key, whole));
+    EXPECT_EQ(added, clnh_plain(key, whole));
     EXPECT_TRUE(std::equal(whole.begin(), whole.end(), copy.begin() + static_cast<std::ptrdiff_t>(misaligned)));
+  }
+}
+
+TEST(seal, a_payload_that_is_put_together_has_the_same_digest) {
+  const seal sealer(test_key());
+  base::random random(5);
+  for (unsigned round = 0; round < 500; ++round) {
+    const auto whole = pattern(seal::short_payload + 1 + random.below(seal::most_payload - seal::short_payload));
+    std::vector<std::byte> together(whole.size());
+    seal::gathering g;
+    for (std::size_t used = 0; used < whole.size();) {
+      const std::size_t largest = random.below(3) == 0 ? seal::most_payload : 700;
+      const std::size_t n = std::min<std::size_t>(whole.size() - used, random.below(largest));
+      sealer.copy(g, together.data(), used, bytes(whole).subspan(used, n));
+      used += n;
+    }
+    ASSERT_EQ(together, whole);
+    ASSERT_EQ(sealer.finish(g, together), sealer.digest_of(whole)) << whole.size();
   }
 }
 

@@ -36,7 +36,7 @@ packet_buffer buffer_pool::take(std::size_t packet_bytes) {
     kept_ -= capacity;
   } else {
     make_way(capacity);
-    buffer.data = new_lines(capacity);
+    buffer.data = payload_buffer(new_lines(header_room + capacity).release() + header_room);
   }
   out_ += capacity;
   return buffer;

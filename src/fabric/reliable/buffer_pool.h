@@ -25,8 +25,15 @@ inline line_buffer new_lines(std::size_t bytes) {
   return line_buffer(static_cast<std::byte*>(::operator new[](bytes, free_lines::line_alignment)));
 }
 
+// In front of a packet's payload there is room for a header, so that both can leave in one piece.
+inline constexpr std::size_t header_room = 128;
+struct free_payload {
+  void operator()(std::byte* payload) const { free_lines()(payload - header_room); }
+};
+using payload_buffer = std::unique_ptr<std::byte[], free_payload>;
+
 struct packet_buffer {
-  line_buffer data;
+  payload_buffer data;
   std::uint32_t capacity = 0;
 
   explicit operator bool() const { return data != nullptr; }
@@ -57,7 +64,7 @@ class buffer_pool {
 
   std::size_t most_bytes_;
   std::size_t out_ = 0, kept_ = 0;
-  std::array<std::vector<line_buffer>, size_count> kept_buffers_;
+  std::array<std::vector<payload_buffer>, size_count> kept_buffers_;
 };
 
 }  // namespace weft::fabric::reliable

@@ -18,7 +18,7 @@
 
 namespace weft::fabric::reliable {
 
-inline constexpr std::size_t clnh_block_bytes = 4096;
+inline constexpr std::size_t clnh_block_bytes = 4096, clnh_stride_bytes = 64;
 
 struct clnh_key {
   alignas(64) std::array<std::uint64_t, clnh_block_bytes / 8> words;
@@ -26,12 +26,14 @@ struct clnh_key {
 
 using clnh_digest = std::array<std::uint64_t, 2>;  // the low half of the polynomial, the high half
 
-// `block` has at most clnh_block_bytes; it is padded with zeros to a whole number of 64-byte strides, so the caller must account for
-// its true length elsewhere.
+// `block` has at most clnh_block_bytes; it is padded with zeros to a whole number of strides, so the caller must account for its true
+// length elsewhere.
 clnh_digest clnh(const clnh_key& key, bytes block);
 
-// Copies a whole block and hashes it on the way: each byte is loaded once for both.
-clnh_digest clnh_copy(const clnh_key& key, std::byte* to, const std::byte* from);
+// A block's digest in parts, from zeros: adds whole strides, which begin `at` bytes into the block. And the same while they are copied,
+// so that each byte is loaded once for both.
+void clnh_add(const clnh_key& key, std::size_t at, bytes strides, clnh_digest& into);
+void clnh_copy(const clnh_key& key, std::size_t at, std::byte* to, bytes strides, clnh_digest& into);
 
 // The definition, without help from the processor: the same result, slowly.
 clnh_digest clnh_plain(const clnh_key& key, bytes block);

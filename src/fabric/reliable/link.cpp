@@ -201,6 +201,7 @@ void link::discard(weft::lane which) {
 // --- to the network ---------------------------------------------------------------------------------------------------------------
 
 bool link::transmit(nanoseconds now, outgoing& out) {
+  out.one_piece = {};
   clock_ = std::max(clock_, now);
   if (ended_ != end_cause::none) return false;
   run_timers(now);
@@ -251,13 +252,13 @@ bool link::transmit_data(nanoseconds now, std::size_t l, outgoing& out) {
   h.piece = static_cast<std::uint8_t>(chosen.offset / piece_unit);
   out.payload = p.payload().subspan(chosen.offset, chosen.size);
   if (chosen.whole() && chosen.size > seal::short_payload) {
-    const std::size_t whole = out.payload.size() / seal::block_bytes;
-    if (!p.digested) p.digest = options_.sealer->finish({p.blocks.data(), whole}, out.payload.subspan(whole * seal::block_bytes));
+    if (!p.digested) p.digest = options_.sealer->finish(p.gathered, out.payload);
     p.digested = true;
     format(h, p.digest, *options_.sealer, out.header);
   } else {
     format(h, out.payload, *options_.sealer, out.header);
   }
+  if (chosen.whole()) out.one_piece = p.with_header(out.header);
   if (!chosen.whole()) ++statistics_.pieces_out;
   if (chosen.tail_probe) ++statistics_.tail_probes;
   if (chosen.again)

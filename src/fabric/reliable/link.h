@@ -157,7 +157,8 @@ class link {
 
   struct outgoing {
     header_buffer header;
-    bytes payload;  // valid until the next call on the link
+    bytes payload;    // valid until the next call on the link, as is
+    bytes one_piece;  // header and payload, if they lie together
   };
 
   // The next datagram to send now, if there is one: round announcements, then the reply lane, then the request lane (what was lost

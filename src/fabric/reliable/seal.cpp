@@ -26,6 +26,11 @@ std::uint64_t siphash(bytes message, const std::array<std::byte, 16>& key) {
   return hash;
 }
 
+// Not inlined: where the compiler sees that a size is bounded, it copies by string instructions, which are slow to start.
+[[gnu::noinline]] void copy_some(std::byte* to, const std::byte* from, std::size_t size) {
+  if (size != 0) std::memcpy(to, from, size);
+}
+
 }  // namespace
 
 // Everything is derived from the job's key by BLAKE2b and a ChaCha20 stream, so that no two uses share key material.
@@ -48,21 +53,56 @@ seal::seal(const key& job_key) {
 
 seal::digest seal::digest_of(bytes payload) const {
   assert(payload.size() > short_payload && payload.size() <= most_payload);
-  std::array<clnh_digest, most_blocks> blocks;
-  std::size_t count = 0;
-  for (; payload.size() >= block_bytes; payload = payload.subspan(block_bytes)) blocks[count++] = hash_block(payload.data());
-  return finish({blocks.data(), count}, payload);
+  gathering g;
+  return finish(g, payload);
 }
 
-seal::digest seal::finish(std::span<const clnh_digest> blocks, bytes rest) const {
-  std::array<clnh_digest, most_blocks> all;
-  std::copy(blocks.begin(), blocks.end(), all.begin());
-  std::size_t count = blocks.size();
-  if (!rest.empty()) all[count++] = clnh(hash_key_, rest);
+// Calls add(where in the payload, where in its block, how many bytes, the block's digest) for the next `size` bytes, whole strides.
+template <typename Add>
+void seal::by_blocks(gathering& g, std::size_t size, Add&& add) {
+  for (const std::size_t end = g.hashed + size; g.hashed < end;) {
+    const std::size_t at = g.hashed % block_bytes, n = std::min(end - g.hashed, block_bytes - at);
+    clnh_digest& digest = g.blocks[g.hashed / block_bytes];
+    if (at == 0) digest = {};
+    add(g.hashed, at, n, digest);
+    g.hashed += static_cast<std::uint32_t>(n);
+  }
+}
+
+void seal::catch_up(gathering& g, const std::byte* payload, std::size_t end) const {
+  by_blocks(g, end / clnh_stride_bytes * clnh_stride_bytes - g.hashed,
+            [&](std::size_t from, std::size_t at, std::size_t n, clnh_digest& into) { clnh_add(hash_key_, at, {payload + from, n}, into); });
+}
+
+void seal::copy(gathering& g, std::byte* payload, std::size_t used, bytes more) const {
+  constexpr std::size_t hashed_from = 512;  // what is short waits for more
+  if (more.size() >= hashed_from) {
+    const std::size_t lead = (clnh_stride_bytes - used % clnh_stride_bytes) % clnh_stride_bytes;
+    copy_some(payload + used, more.data(), lead);
+    used += lead;
+    more = more.subspan(lead);
+    catch_up(g, payload, used);
+    const std::size_t strides = more.size() / clnh_stride_bytes * clnh_stride_bytes;
+    by_blocks(g, strides, [&](std::size_t to, std::size_t at, std::size_t n, clnh_digest& into) {
+      clnh_copy(hash_key_, at, payload + to, more.subspan(to - used, n), into);
+    });
+    used += strides;
+    more = more.subspan(strides);
+  }
+  copy_some(payload + used, more.data(), more.size());
+}
+
+seal::digest seal::finish(gathering& g, bytes payload) const {
+  catch_up(g, payload.data(), payload.size());
+  if (const bytes rest = payload.subspan(g.hashed); !rest.empty()) {
+    std::byte padded[clnh_stride_bytes] = {};
+    std::memcpy(padded, rest.data(), rest.size());
+    by_blocks(g, sizeof padded, [&](std::size_t, std::size_t at, std::size_t, clnh_digest& into) { clnh_add(hash_key_, at, padded, into); });
+  }
   digest whole;
   static_assert(crypto_shorthash_siphashx24_BYTES == sizeof whole);
-  crypto_shorthash_siphashx24(raw(whole.data()), reinterpret_cast<const unsigned char*>(all.data()), count * sizeof(clnh_digest),
-                              raw(digest_key_.data()));
+  crypto_shorthash_siphashx24(raw(whole.data()), reinterpret_cast<const unsigned char*>(g.blocks.data()),
+                              (payload.size() + block_bytes - 1) / block_bytes * sizeof(clnh_digest), raw(digest_key_.data()));
   return whole;
 }
 

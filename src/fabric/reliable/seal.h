@@ -45,13 +45,16 @@ class seal {
   // The same in two steps, for payloads longer than short_payload: tag(h, p) == tag(h, digest_of(p)).
   digest digest_of(bytes payload) const;
 
-  // The digest in steps, for who copies the payload block by block: hash each whole block on the way, then finish with
-  // the digests of all whole blocks and what is left. finish(blocks, rest) == digest_of(all of it).
+  // The digest of a payload that is put together piece by piece and hashed on the way, while it is in the cache. copy() puts `more` behind
+  // the `used` bytes that are there. finish(g, p) == digest_of(p), once.
   static constexpr std::size_t block_bytes = clnh_block_bytes;
   static constexpr std::size_t most_blocks = most_payload / block_bytes;
-  clnh_digest hash_block(const std::byte* block) const { return clnh(hash_key_, {block, block_bytes}); }
-  clnh_digest copy_block(std::byte* to, const std::byte* from) const { return clnh_copy(hash_key_, to, from); }
-  digest finish(std::span<const clnh_digest> blocks, bytes rest) const;
+  struct gathering {
+    std::uint32_t hashed = 0;                     // bytes from the start on, whole strides
+    std::array<clnh_digest, most_blocks> blocks;  // of what is hashed
+  };
+  void copy(gathering& g, std::byte* payload, std::size_t used, bytes more) const;
+  digest finish(gathering& g, bytes payload) const;
   std::uint64_t tag(bytes header, const digest& payload) const;
 
   // Of a datagram as it arrived, header and payload in one piece and the tag cut off; in constant time with respect to the tag.
@@ -59,6 +62,12 @@ class seal {
 
  private:
   static constexpr std::size_t siphash_key_bytes = 16;
+
+  // Hashes the whole strides up to `end`.
+  void catch_up(gathering& g, const std::byte* payload, std::size_t end) const;
+  // Hashes what comes next, whole strides, and copies it if that is asked for.
+  template <typename Add>
+  static void by_blocks(gathering& g, std::size_t size, Add&& add);
 
   clnh_key hash_key_;
   std::array<std::byte, siphash_key_bytes> tag_key_;

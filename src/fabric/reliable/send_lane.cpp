@@ -19,11 +19,6 @@ constexpr std::int32_t modular_difference(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::int32_t>(a - b);
 }
 
-// Not inlined: where the compiler sees that a size is bounded, it copies by string instructions, which are slow to start.
-[[gnu::noinline]] void copy_some(std::byte* to, const std::byte* from, std::size_t size) {
-  std::memcpy(to, from, size);
-}
-
 }  // namespace
 
 send_lane::send_lane(const seal& sealer, std::size_t buffer_bytes, std::size_t payload_capacity, nanoseconds ack_delay)
@@ -87,22 +82,9 @@ void send_lane::reserve_in_open(std::size_t needed) {
   p.storage = std::move(larger);
 }
 
-// Hashes each block of the payload as it becomes whole: it is in the cache now, and will not be when the packet is sent.
 void send_lane::copy_in(packet& into, bytes from) {
-  std::byte* const payload = into.storage.data.get();
-  while (!from.empty()) {
-    const std::size_t at = into.used % seal::block_bytes;
-    const std::size_t n = std::min(from.size(), seal::block_bytes - at);
-    const std::size_t block = into.used / seal::block_bytes;
-    if (n == seal::block_bytes) {
-      into.blocks[block] = sealer_->copy_block(payload + into.used, from.data());
-    } else {
-      copy_some(payload + into.used, from.data(), n);
-      if (at + n == seal::block_bytes) into.blocks[block] = sealer_->hash_block(payload + block * seal::block_bytes);
-    }
-    into.used += static_cast<std::uint32_t>(n);
-    from = from.subspan(n);
-  }
+  sealer_->copy(into.gathered, into.storage.data.get(), into.used, from);
+  into.used += static_cast<std::uint32_t>(from.size());
 }
 
 // Takes head.size bytes off the front of first||second.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include <weft/port.h>
@@ -42,10 +43,16 @@ class send_lane {
     state now = state::packed;
     bool overtaken = false;  // sent again because later ones were accepted: an earlier copy may yet arrive
     bool digested = false;
-    seal::digest digest;                                // of the whole payload, computed once
-    std::array<clnh_digest, seal::most_blocks> blocks;  // of the payload's whole blocks, computed as they are filled
+    seal::digest digest;         // of the whole payload, computed once
+    seal::gathering gathered;    // towards it
 
     bytes payload() const { return {storage.data.get(), used}; }
+    bytes with_header(const header_buffer& header) {
+      static_assert(header_bytes <= header_room);
+      std::byte* const first = storage.data.get() - header_bytes;
+      std::memcpy(first, header.data(), header_bytes);
+      return {first, header_bytes + used};
+    }
   };
 
   // A datagram to be made: the packet, and which part of it.

@@ -29,7 +29,24 @@ void size_buffer(int fd, int forced, int plain, std::size_t bytes) {
   if (set_option(fd, SOL_SOCKET, forced, static_cast<int>(bytes)) != 0) set_option(fd, SOL_SOCKET, plain, static_cast<int>(bytes));
 }
 
+// Never fragment: a lost fragment loses the datagram.
+void keep_whole(int fd, int family) {
+  if (family == AF_INET)
+    set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+  else
+    set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+}
+
 }  // namespace
+
+destination::destination(const endpoint& to, std::size_t buffer_bytes) : to_(to) {
+  os::unique_fd fd(::socket(to.where.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return;
+  size_buffer(fd.get(), SO_SNDBUFFORCE, SO_SNDBUF, buffer_bytes);
+  set_option(fd.get(), SOL_SOCKET, SO_RCVBUF, 0);  // nobody was told its port
+  keep_whole(fd.get(), to.where.ss_family);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.where), to.length) == 0) fd_ = std::move(fd);
+}
 
 result<datagram_socket> datagram_socket::open(std::uint8_t family, bool loopback, std::uint16_t port, std::size_t buffer_bytes) {
   datagram_socket s;
@@ -39,10 +56,7 @@ result<datagram_socket> datagram_socket::open(std::uint8_t family, bool loopback
   size_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, buffer_bytes);
   size_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer_bytes);
   set_option(fd, SOL_UDP, udp_gro, 1);
-  if (family == AF_INET)
-    set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);  // never fragment: a lost fragment loses the datagram
-  else
-    set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
+  keep_whole(fd, family);
 
   address any;
   any.family = family;
@@ -95,10 +109,12 @@ datagram_socket::outcome outcome_of(long sent) {
   }
 }
 
-msghdr message_to(const endpoint& to, iovec* pieces, std::size_t count) {
+msghdr message_to(const destination& to, iovec* pieces, std::size_t count) {
   msghdr m{};
-  m.msg_name = const_cast<sockaddr_storage*>(&to.where);
-  m.msg_namelen = to.length;
+  if (to.connected() < 0) {
+    m.msg_name = const_cast<sockaddr_storage*>(&to.address().where);
+    m.msg_namelen = to.address().length;
+  }
   m.msg_iov = pieces;
   m.msg_iovlen = count;
   return m;
@@ -106,8 +122,9 @@ msghdr message_to(const endpoint& to, iovec* pieces, std::size_t count) {
 
 // The kernel is called directly: in a program that shares memory, sendmsg and recvmmsg look first at whether what they are given is
 // shared, and nothing of this is.
+constexpr int sending = MSG_DONTWAIT | MSG_NOSIGNAL;
 long send_message(int fd, const msghdr& m) {
-  return ::syscall(SYS_sendmsg, fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return ::syscall(SYS_sendmsg, fd, &m, sending);
 }
 
 int receive_messages(int fd, mmsghdr* into, std::size_t count) {
@@ -119,14 +136,20 @@ iovec piece(bytes b) {
 }
 }  // namespace
 
-datagram_socket::outcome datagram_socket::send(const endpoint& to, bytes head, bytes body) {
-  iovec pieces[] = {piece(head), piece(body)};
-  const msghdr m = message_to(to, pieces, body.empty() ? 1 : 2);
-  return outcome_of(send_message(fd_.get(), m));
+datagram_socket::outcome datagram_socket::send(const destination& to, bytes all) {
+  const endpoint* address = to.connected() < 0 ? &to.address() : nullptr;
+  return outcome_of(::syscall(SYS_sendto, sender(to), all.data(), all.size(), sending, address ? &address->where : nullptr,
+                              address ? address->length : 0));
 }
 
-datagram_socket::outcome datagram_socket::send_segments(const endpoint& to, bytes data, std::size_t segment) {
-  if (data.size() <= segment) return send(to, data, {});
+datagram_socket::outcome datagram_socket::send(const destination& to, bytes head, bytes body) {
+  if (body.empty()) return send(to, head);
+  iovec pieces[] = {piece(head), piece(body)};
+  return outcome_of(send_message(sender(to), message_to(to, pieces, 2)));
+}
+
+datagram_socket::outcome datagram_socket::send_segments(const destination& to, bytes data, std::size_t segment) {
+  if (data.size() <= segment) return send(to, data);
   if (can_segment_) {
     iovec pieces[] = {piece(data)};
     msghdr m = message_to(to, pieces, 1);
@@ -138,13 +161,13 @@ datagram_socket::outcome datagram_socket::send_segments(const endpoint& to, byte
     c->cmsg_type = udp_segment;
     c->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
     base::store(reinterpret_cast<std::byte*>(CMSG_DATA(c)), static_cast<std::uint16_t>(segment));
-    const auto sent = send_message(fd_.get(), m);
+    const auto sent = send_message(sender(to), m);
     if (sent >= 0 || (errno != EINVAL && errno != EIO && errno != EOPNOTSUPP)) return outcome_of(sent);
     can_segment_ = false;  // this route's device cannot; one by one from now on
   }
   while (!data.empty()) {
     const auto n = std::min(segment, data.size());
-    if (const auto o = send(to, data.first(n), {}); o != outcome::sent) return o;
+    if (const auto o = send(to, data.first(n)); o != outcome::sent) return o;
     data = data.subspan(n);
   }
   return outcome::sent;

@@ -20,6 +20,22 @@
 
 namespace weft::fabric::udp {
 
+// Where datagrams go: an address, and a socket that is connected to it, so that the kernel looks up the way once instead of for every
+// datagram. It only sends; what arrives comes to the one socket whose port the peers were told. Without one (a process may have only so
+// many) that socket sends as well.
+class destination {
+ public:
+  destination() = default;
+  destination(const endpoint& to, std::size_t buffer_bytes);
+
+  const endpoint& address() const { return to_; }
+  int connected() const { return fd_.get(); }  // or -1
+
+ private:
+  endpoint to_;
+  os::unique_fd fd_;
+};
+
 class datagram_socket {
  public:
   // Bound to `port` (0: any) on loopback or on all addresses of the family.
@@ -34,10 +50,11 @@ class datagram_socket {
 
   enum class outcome { sent, would_block, too_large, failed };
 
-  // One datagram, gathered.
-  outcome send(const endpoint& to, bytes head, bytes body);
+  // One datagram, in one piece or two.
+  outcome send(const destination& to, bytes all);
+  outcome send(const destination& to, bytes head, bytes body);
   // `data` is cut every `segment` bytes into datagrams; the last may be shorter. Falls back to one call each where the kernel cannot.
-  outcome send_segments(const endpoint& to, bytes data, std::size_t segment);
+  outcome send_segments(const destination& to, bytes data, std::size_t segment);
 
   // Receives up to a few buffers without waiting, and calls take(datagram) for each datagram. How many there were.
   template <typename F>
@@ -70,6 +87,7 @@ class datagram_socket {
   static constexpr std::size_t lead = 64 - reliable::header_bytes % 64;  // so that what follows a header begins with a cache line
 
   int receive_batch();
+  int sender(const destination& to) const { return to.connected() >= 0 ? to.connected() : fd_.get(); }
 
   os::unique_fd fd_;
   std::uint16_t port_ = 0;

@@ -80,13 +80,13 @@ status udp_port::connect(std::span<const base::byte_buffer> cards) {
     if (!theirs) return {theirs.code(), base::format("node %u: %s", node, theirs.sentence().c_str())};
     auto where = choose_endpoint(addresses_, *theirs);
     if (!where) return {where.code(), base::format("node %u: %s", node, where.sentence().c_str())};
-    p.where = *where;
+    p.where = destination(*where, socket_buffer);
     reliable::link_options o;
     o.self = self();
     o.peer = node;
     o.group = options_.group;
     o.sealer = &seal_;
-    o.datagram_bytes = datagram_socket::path_payload(p.where);
+    o.datagram_bytes = datagram_socket::path_payload(p.where.address());
     for (std::size_t l = 0; l < lanes; ++l)
       o.send_buffer_bytes[l] = o.receive_buffer_bytes[l] = std::max(window, most_window), o.credit_bytes[l] = window;
     o.dead_after = options_.dead_after;
@@ -224,7 +224,8 @@ void udp_port::flush(peer& p, base::nanoseconds now) {
 void udp_port::flush_clean(peer& p, base::nanoseconds now) {
   reliable::link::outgoing out;
   if (!p.batch) {
-    while (p.link->transmit(now, out)) after_send(p, socket_->send(p.where, out.header, out.payload));
+    while (p.link->transmit(now, out))
+      after_send(p, out.one_piece.empty() ? socket_->send(p.where, out.header, out.payload) : socket_->send(p.where, out.one_piece));
     return;
   }
   // Equal datagrams leave together; one of another size ends a batch (and may be its last, if it is smaller).
@@ -250,13 +251,13 @@ void udp_port::flush_clean(peer& p, base::nanoseconds now) {
 void udp_port::flush_impaired(peer& p, base::nanoseconds now) {
   reliable::link::outgoing out;
   while (p.link->transmit(now, out)) p.path->push(now, out.header, out.payload);
-  while (auto due = p.path->pop_due(now)) after_send(p, socket_->send(p.where, *due, {}));
+  while (auto due = p.path->pop_due(now)) after_send(p, socket_->send(p.where, *due));
 }
 
 // A datagram that the kernel did not take is lost like any other, and sent again when its time comes.
 void udp_port::after_send(peer& p, datagram_socket::outcome how) {
   count(counter::system_calls);
-  if (how == datagram_socket::outcome::too_large) p.link->change_datagram_bytes(datagram_socket::path_payload(p.where));
+  if (how == datagram_socket::outcome::too_large) p.link->change_datagram_bytes(datagram_socket::path_payload(p.where.address()));
 }
 
 // --- receiving -------------------------------------------------------------------------------------------------------------------
@@ -376,7 +377,7 @@ void udp_port::bury(node_id node, base::nanoseconds now) {
     case reliable::end_cause::peer_broken: how = "it sent what no working node sends"; break;
     default:
       how = base::format("no sign of life from %s for %.1f s; its host or the network is down, or its process is gone",
-                         p.where.text().c_str(), static_cast<double>(options_.dead_after) / base::second);
+                         p.where.address().text().c_str(), static_cast<double>(options_.dead_after) / base::second);
   }
   mark_failed(node, how);
   tell_unreachable(node, how);

@@ -38,7 +38,7 @@ class udp_port final : public message_port {
     mutable os::spin_lock lock;  // guards all but `deadline`, `leftover` and `ended`
     std::optional<reliable::link> link;
     std::optional<reliable::impaired_path> path;  // when faults are injected
-    endpoint where;
+    destination where;
     std::atomic<base::nanoseconds> deadline{reliable::never};  // the link's, for a look without the lock
     std::atomic<bool> leftover{false};                         // the driver's: records wait until requests are welcome again
     bool ended = false;                                        // the driver's: its end has been told
