@@ -41,14 +41,18 @@ result<std::unique_ptr<cashmere>> cashmere::create(port& p, dsm::pages& memory, 
 
 // --- faults ----------------------------------------------------------------------------------------------------------------------
 
-// Cashmere 2.2, read fault: join the sharers, then copy the page. The first sharer has the home note its own writes from now on;
-// the news is there before the page is read.
+// Cashmere 2.2, read fault: join the sharers, then copy the page. Unless the home notes its own writes already it is asked to; the
+// news is there before the page is read. That another node has joined before does not mean that its news is there; who finds that
+// says so when its own is, so that a home that does not release for long is not asked by every copy.
 status cashmere::fetch(node_id home, extent e) {
   for (page_id p = e.first; p < e.last; ++p) {
     const auto before = port_.fetch_or(home, cards_[home].directory, own_offset(p), own_bit());
     if (!before) return before.failure();
-    if (*before == 0)
+    if ((*before & home_watches) == 0) {
       if (auto told = port_.enqueue(home, cards_[home].first_copies, word{p}); !told) return told;
+      if (*before == 0) continue;
+      if (auto said = port_.fetch_or(home, cards_[home].directory, own_offset(p), home_watches); !said) return said.failure();
+    }
   }
   if (auto noted = note_joined(home, e); !noted) return noted;
   const auto offset = std::uint64_t{e.first} * page_bytes;
@@ -58,10 +62,30 @@ status cashmere::fetch(node_id home, extent e) {
 
 bool cashmere::shared_by_others(page_id p) {
   const word* bits = own_directory(p);
-  for (std::size_t i = 0; i < bit_words_; ++i)
-    // Acquire pairs with the copier's atomic: what it queued after its bit is not needed any more if the bit is seen here.
-    if (__atomic_load_n(bits + i, __ATOMIC_ACQUIRE) != 0) return true;
+  word found = 0;
+  // Acquire pairs with the copier's atomic: what it queued after its bit is not needed any more if the bit is seen here.
+  for (std::size_t i = 0; i < bit_words_; ++i) found |= __atomic_load_n(bits + i, __ATOMIC_ACQUIRE);
+  return (found & ~home_watches) != 0 || (found != 0 && !stops_watching(p));
+}
+
+// At the home: who joins from now on asks for it to note its writes. False: somebody has joined before that, and it goes on noting them.
+bool cashmere::stops_watching(page_id p) {
+  if ((watching(p, false) & ~home_watches) == 0) return true;
+  watching(p, true);
   return false;
+}
+
+// What the entry's words had before, together.
+word cashmere::watching(page_id p, bool now) {
+  const node_id self = port_.self();
+  const window directory = cards_[self].directory;
+  word before = 0;
+  for (std::size_t i = 0; i < bit_words_; ++i) {
+    const auto at = directory_offset(p) + i * sizeof(word);
+    const auto was = now ? port_.fetch_or(self, directory, at, home_watches) : port_.fetch_and(self, directory, at, ~home_watches);
+    before |= was ? *was : ~word{0};  // of a job that is about to end
+  }
+  return before;
 }
 
 status cashmere::leave(node_id home, page_id p) {
@@ -109,23 +133,27 @@ status cashmere::read_entries(std::span<const written_page> of, std::span<word> 
 }
 
 bool cashmere::written_here(entry e) const noexcept {
-  return how_.immediate && (e[bit_words_ + port_.self() / 64] & own_bit()) != 0;
+  return how_.immediate && (e[bit_words_ + port_.self() / nodes_a_word] & own_bit()) != 0;
 }
 
 // Cashmere 2.2: two or more use the page, and one of them writes it. The other is this node.
 bool cashmere::weak(entry e) const noexcept {
   word others = 0;
   for (std::size_t i = 0; how_.immediate && i < bit_words_; ++i)
-    others |= e[bit_words_ + i] & (i == port_.self() / 64 ? ~own_bit() : ~word{0});
+    others |= e[bit_words_ + i] & (i == port_.self() / nodes_a_word ? ~own_bit() : ~word{0});
   return others != 0;
+}
+
+bool cashmere::nobody_shares(entry e) const noexcept {
+  return std::all_of(e.begin(), e.begin() + static_cast<std::ptrdiff_t>(bit_words_), [](word w) { return (w & ~home_watches) == 0; });
 }
 
 template <typename Do>
 std::uint32_t cashmere::for_others(entry e, Do&& each) const {
   std::uint32_t count = 0;
   for (std::size_t i = 0; i < bit_words_; ++i)
-    for (word left = e[i]; left != 0; left &= left - 1) {
-      const auto sharer = static_cast<node_id>(i * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+    for (word left = e[i] & ~home_watches; left != 0; left &= left - 1) {
+      const auto sharer = static_cast<node_id>(i * nodes_a_word + static_cast<std::size_t>(std::countr_zero(left)));
       if (sharer == port_.self()) continue;
       each(sharer);
       ++count;
@@ -244,6 +272,10 @@ status cashmere::take_first_copies(std::vector<written_page>& written) {
   std::vector<page_id> copied;
   if (auto taken = take(cards_[port_.self()].first_copies, copied); !taken) return taken;
   start_watching(copied, written);
+  for (const page_id p : copied) {
+    const dsm::page_table::hold e(table_, p);  // so that it is not opened as free meanwhile, by a thread that finds no sharer any more
+    if (e->now != dsm::view::free) watching(p, true);
+  }
   return {};
 }
 
@@ -277,8 +309,7 @@ status cashmere::find_sharers(const std::vector<written_page>& written) {
       if (auto counted = count_release(home, p); !counted) return counted;
     if (!written_here(e) && (state_of(e) & unsafe) == 0)
       for_others(e, [&, page = p](node_id sharer) { tell_[sharer].push_back(page); });
-    if (home == port_.self() && std::all_of(e.begin(), e.begin() + static_cast<std::ptrdiff_t>(bit_words_), [](word w) { return w == 0; }))
-      alone.push_back(p);
+    if (home == port_.self() && nobody_shares(e) && stops_watching(p)) alone.push_back(p);
   }
   stop_watching(alone);
   return {};

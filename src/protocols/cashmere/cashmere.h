@@ -2,10 +2,11 @@
 // all the work itself, with one-sided operations on the directory and the frames of the homes; the processors there are not
 // disturbed.
 //
-//   directory     an entry for each page, at its home: a bit for each node that has a copy; with immediate notices a bit for each that
-//                 has written there; with unsafe pages whether it is one, and how often it has been released since
+//   directory     an entry for each page, at its home: a bit for each node that has a copy, and one that says that the home notes its own
+//                 writes; with immediate notices a bit for each that has written there; with unsafe pages whether it is one, and how
+//                 often it has been released since
 //   write notices remote queues, one a node (Telegraphos): numbers of pages that have changed
-//   first copies  a second queue: pages that have been copied for the first time; until then their home notes nothing
+//   first copies  a second queue: pages that have been copied while their home did not note its writes
 //
 // The paper locks a directory entry to change it. Here the atomic operations of the port are enough: who takes a copy first sets
 // its bit and then reads the page; who releases first writes the page and then reads the bits. So whoever is not told has read the
@@ -38,7 +39,7 @@ class cashmere final : public dsm::home_based {
       : home_based(of),
         how_(how),
         name_(how.name()),
-        bit_words_((port_.nodes() + 63) / 64),
+        bit_words_((port_.nodes() + nodes_a_word - 1) / nodes_a_word),
         entry_words_(bit_words_ * (how.immediate ? 2 : 1) + (how.unsafe_from != 0 ? 1 : 0)),
         tell_(port_.nodes()) {}
 
@@ -50,12 +51,15 @@ class cashmere final : public dsm::home_based {
 
   // A directory entry, as it was read: the sharers, then the writers, then the state.
   using entry = std::span<word>;
+  static constexpr std::size_t nodes_a_word = 63;
+  static constexpr word home_watches = word{1} << nodes_a_word;  // in words of the sharers: it does, or has been asked to
   enum : word { turning = 1, unsafe = 2, one_release = 4 };  // of a state: two bits and a count of releases
   bool has_state() const noexcept { return how_.unsafe_from != 0; }
   bool doubts() const noexcept { return how_.immediate || has_state(); }  // weak_ and unsafe_ may hold pages
   word state_of(entry e) const noexcept { return has_state() ? e.back() : 0; }
   bool written_here(entry e) const noexcept;
   bool weak(entry e) const noexcept;
+  bool nobody_shares(entry e) const noexcept;
   template <typename Do>
   std::uint32_t for_others(entry e, Do&& each) const;  // sharers but this node; how many
 
@@ -74,14 +78,16 @@ class cashmere final : public dsm::home_based {
 
   status take(const queue& from, std::vector<dsm::page_id>& into);
   status take_first_copies(std::vector<written_page>& written);
+  bool stops_watching(dsm::page_id p);
+  word watching(dsm::page_id p, bool now);
   status find_sharers(const std::vector<written_page>& written);
   status tell_sharers();
 
   std::uint64_t directory_offset(dsm::page_id p) const noexcept { return std::uint64_t{p} * entry_words_ * sizeof(word); }
-  std::uint64_t own_offset(dsm::page_id p) const noexcept { return directory_offset(p) + port_.self() / 64 * sizeof(word); }
+  std::uint64_t own_offset(dsm::page_id p) const noexcept { return directory_offset(p) + port_.self() / nodes_a_word * sizeof(word); }
   std::uint64_t own_writer_offset(dsm::page_id p) const noexcept { return own_offset(p) + bit_words_ * sizeof(word); }
   std::uint64_t state_offset(dsm::page_id p) const noexcept { return directory_offset(p + 1) - sizeof(word); }
-  word own_bit() const noexcept { return word{1} << port_.self() % 64; }
+  word own_bit() const noexcept { return word{1} << port_.self() % nodes_a_word; }
   word* own_directory(dsm::page_id p) const noexcept { return reinterpret_cast<word*>(directory_.base() + directory_offset(p)); }
 
   const cashmere_settings how_;

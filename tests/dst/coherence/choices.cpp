@@ -38,6 +38,7 @@ struct count {
 };
 constexpr count changed_pages{"changed_pages", &protocol_statistics::changed_pages};
 constexpr count fetched_pages{"fetched_pages", &protocol_statistics::fetched_pages};
+constexpr count notices_out{"notices_out", &protocol_statistics::notices_out};
 constexpr count fetches{"fetches", &protocol_statistics::fetches};
 constexpr count read_faults{"read_faults", &protocol_statistics::read_faults};
 
@@ -84,10 +85,22 @@ constexpr way ways[] = {
        if (t.self() != 0 && t.round % 2 == 1 && t.round < 20) t.read(0);
      },
      0, changed_pages, 200, 0, 0},
-    {"a page that is read seldom is updated in vain less and less often", " auto ", network_style::messages, 3, 1600,
+    {"changes of a page that nobody reads are not told", with_homes, network_style::messages, 3, 60,
+     [](const turn& t) {
+       if (t.self() == 0 && t.round % 2 == 0) t.write(0);
+       if (t.self() == 1 && t.round == 1) t.read(0);
+     },
+     0, notices_out, 20, 0, 0},
+    {"copies of a page that is read seldom are not updated", " auto ", network_style::messages, 3, 1600,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);
        if (t.self() == 1 && t.round % 80 == 5) t.read(0);
+     },
+     0, changed_pages, 0, 0, 0},
+    {"a page that is read for a while now and then is updated in vain less and less often", " auto ", network_style::messages, 3, 1600,
+     [](const turn& t) {
+       if (t.self() == 0 && t.round % 2 == 0) t.write(0);
+       if (t.self() == 1 && t.round % 2 == 1 && t.round % 80 < 10) t.read(0);
      },
      0, changed_pages, 0, 20, 120},
     {"pages that are read in a row are fetched together", with_homes, network_style::messages, 2, 2,

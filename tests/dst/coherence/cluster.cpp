@@ -25,15 +25,16 @@ scheduler::options timing(const cluster_options& o) {
 }  // namespace
 
 std::string cluster_options::text() const {
-  return format("%s, %u nodes, %s (room %zu), %s%s%s, %zu KiB for the protocol", protocol.c_str(), nodes, to_string(network), room,
+  return format("%s, %u nodes, %s (room %zu), %s%s%s%s, %zu KiB for the protocol", protocol.c_str(), nodes, to_string(network), room,
                 records_writes ? "writes recorded" : "writes fault", forgets > 0 ? ", pages out" : "", naps > 0 ? ", naps" : "",
+                late > 0 ? ", late" : "",
                 protocol_memory >> 10);
 }
 
 cluster::state::state(const cluster_options& o, chooser& by)
     : options(fit(o)),
       time(timing(options), by),
-      network({o.nodes, options.network, o.room, o.seed}, time),
+      network({o.nodes, options.network, o.room, o.seed, o.late}, time),
       exchanges(o.nodes),
       random(o.seed ^ 0x6e617073) {}
 

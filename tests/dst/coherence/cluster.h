@@ -51,6 +51,7 @@ struct cluster_options {
   bool records_writes = false;
   double forgets = 0;
   double naps = 0;  // chance that a thread is held up where a page changes its state
+  double late = 0;  // chance that a thread is held up before it does something at another node
   weft::dsm::page_id pages = 64;
   std::size_t protocol_memory = weft::runtime::default_protocol_memory;
   std::uint64_t seed = 1;

@@ -305,6 +305,7 @@ cluster_options surroundings(std::uint64_t seed, const std::string& protocol, no
   o.seed = seed;
   if (r.chance(0.85)) o.protocol_memory = std::size_t{1} << r.between(10, 12);  // so that there are collections
   if (r.chance(0.3)) o.naps = 0.1;
+  if (r.chance(0.2)) o.late = 0.05;
   return o;
 }
 

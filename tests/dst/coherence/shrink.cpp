@@ -91,7 +91,7 @@ program test_case::make() const {
 
 cluster_options test_case::where(const program& p) const {
   auto o = surroundings(seed, protocol, p.nodes);
-  if (plain) o.network = network_style::messages, o.room = 64, o.forgets = o.naps = 0;
+  if (plain) o.network = network_style::messages, o.room = 64, o.forgets = o.naps = o.late = 0;
   return o;
 }
 

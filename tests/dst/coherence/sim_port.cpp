@@ -57,8 +57,15 @@ weft::capabilities sim_port::can() const noexcept {
           .multicast = false};
 }
 
+void sim_network::hold_up() {
+  if (options_.late > 0 && random_.chance(options_.late))
+    scheduler_.nap(static_cast<weft::base::nanoseconds>(random_.between(1, 300)) * weft::base::microsecond);
+  else
+    scheduler_.yield();
+}
+
 void sim_port::pause() {
-  if (!handling()) network_.time().yield();
+  if (!handling()) network_.hold_up();
 }
 
 // --- driven by the network --------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/random.h"
 #include "dst/coherence/scheduler.h"
 #include "sim/event_port.h"
 
@@ -44,6 +45,7 @@ class sim_network {
     network_style style = network_style::messages;
     std::size_t room = 64;  // messages in a channel
     std::uint64_t seed = 1;
+    double late = 0;  // chance that a thread is held up before it does something at another node
   };
   sim_network(const options& o, scheduler& s);
   ~sim_network();
@@ -52,9 +54,11 @@ class sim_network {
   scheduler& time() { return scheduler_; }
   const options& how() const { return options_; }
   transport& carrier() { return *carrier_; }
+  void hold_up();  // the thread that runs
 
  private:
   const options options_;
+  weft::base::random random_{options_.seed};
   scheduler& scheduler_;
   std::vector<std::unique_ptr<sim_port>> ports_;
   std::unique_ptr<transport> carrier_;
