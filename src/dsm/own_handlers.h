@@ -19,11 +19,12 @@ enum own_handler : handler_id {
   home_changes,
   home_changes_reply,
   copy_update,
-  copy_update_reply,
   home_request,
   home_reply,
   lock_wanted,
   copy_leave,
+  copy_flush,
+  copy_flush_reply,
   end_of_own_handlers
 };
 static_assert(end_of_own_handlers <= 32);

@@ -47,6 +47,7 @@ status hlrc::deliver(std::span<const dsm::changes> by_home, std::vector<written_
   auto waited = wait_for(*d);
   while (waited && !d->moved.empty()) waited = send_again(by_home, *d);
   if (!waited) return (void)d.release(), waited.clone();  // replies may still come, in a program that is about to end
+  add_later(d->updates, untold_updates_);
   offered_.insert(offered_.end(), d->offered.begin(), d->offered.end());
   std::sort(d->untold.begin(), d->untold.end());
   std::erase_if(changed, [&](const written_page& w) { return !std::binary_search(d->untold.begin(), d->untold.end(), w.page); });
@@ -73,7 +74,7 @@ status hlrc::send_again(std::span<const dsm::changes> by_home, delivery& d) {
     for (const dsm::changes& c : by_home)
       for (const dsm::patch& changed : c.patches())
         if (changed.page() == p) send_home(to, std::span(&changed, 1), d).ignore();  // who is gone breaks the job, and the wait
-    if (!table_.try_take(p)) continue;  // whoever has it will find out
+    if (!table_.try_take(p)) continue;                                               // whoever has it will find out
     if (table_.peek(p).now == dsm::view::cached) table_.peek(p).home_plus_1 = to + 1;
     table_.give(p);
   }
@@ -101,9 +102,9 @@ void hlrc::serve_changes(const message& m) {
   if (m.source != port_.self())
     for (const dsm::patch& each : changed) pages_.update(each);
   std::vector<page_id> untold;
-  const word reply[] = {m.words[0], forward(m.source, m.words[0], changed, untold)};
-  said.put_block(std::as_bytes(std::span(untold)));
-  port_.send(m.source, lane::reply, dsm::home_changes_reply, reply, said.view()).ignore();
+  const auto updated = forward(m.source, changed, untold);
+  said.put_block(std::as_bytes(std::span(untold))).put_block(std::as_bytes(std::span(updated)));
+  port_.send(m.source, lane::reply, dsm::home_changes_reply, m.words, said.view()).ignore();
 }
 
 // Takes out the changes of pages whose home is not here, and says where they have gone; offers pages that `writer` should be home to.
@@ -115,8 +116,10 @@ void hlrc::take_at_home(node_id writer, std::vector<dsm::patch>& changed, base::
     std::erase_if(changed, [&](const dsm::patch& c) {
       node_id to = 0;
       const bool gone = !at_home(c.page(), to);
-      if (gone) moved.push_back({c.page(), to});
-      else if (note_change(c.page(), writer, cost_of(c))) offered.push_back(c.page());
+      if (gone)
+        moved.push_back({c.page(), to});
+      else if (note_change(c.page(), writer, cost_of(c)))
+        offered.push_back(c.page());
       return gone;
     });
   }
@@ -140,20 +143,19 @@ void hlrc::take_changes_reply(const message& m) {
   append(d->moved, in.take_block());
   append(d->offered, in.take_block());
   append(d->untold, in.take_block());
-  d->holders.fetch_add(static_cast<std::uint32_t>(m.words[1]), std::memory_order_relaxed);  // ordered by the release that follows
-  d->replies.fetch_add(1, std::memory_order_release);                                       // pairs with complete()
+  append(d->updates, in.take_block());
+  d->replies.fetch_add(1, std::memory_order_release);  // pairs with complete()
 }
 
-// Sends what `writer` has changed in pages whose home is here on to all others who have copies; how many messages that were. Pages
+// Sends what `writer` has changed in pages whose home is here on to all others who have copies; the last update for each of them. Pages
 // whose holders get nothing, and so have to be told by notices, are appended to `untold`.
-std::uint32_t hlrc::forward(node_id writer, word token, std::span<const dsm::patch> changed, std::vector<page_id>& untold) {
-  std::uint32_t sent = 0;
+std::vector<hlrc::sent_updates> hlrc::forward(node_id writer, std::span<const dsm::patch> changed, std::vector<page_id>& untold) {
+  std::vector<sent_updates> sent;
   std::vector<patch_list> to(knows_holders() ? port_.nodes() : 0);
   const auto flush = [&](node_id holder) {
-    const word words[] = {token, writer};
-    port_.send(holder, lane::reply, dsm::copy_update, words, to[holder].payload()).ignore();  // who is gone breaks the job
+    port_.send(holder, lane::reply, dsm::copy_update, {}, to[holder].payload()).ignore();  // who is gone breaks the job
     to[holder] = {};
-    ++sent;
+    add_later({{port_.self(), holder, ++forwarded_[holder]}}, sent);
   };
   std::vector<word> who(holder_words(port_.nodes()));
   for (const dsm::patch& each : changed) {
@@ -168,6 +170,7 @@ std::uint32_t hlrc::forward(node_id writer, word token, std::span<const dsm::pat
         untold.push_back(p);
         continue;
       }
+      record(p).updated = true;
       std::copy_n(holders(p).begin(), who.size(), who.begin());
       if (adapts() && std::all_of(who.begin(), who.end(), [](word w) { return w == 0; })) abandoned_.push_back(p);
     }
@@ -185,7 +188,7 @@ std::uint32_t hlrc::forward(node_id writer, word token, std::span<const dsm::pat
 // At a holder. A copy that has been dropped meanwhile is not hurt: it is fetched whole before it is used again.
 void hlrc::take_update(const message& m) {
   std::vector<dsm::patch> changed;
-  if (m.words.size() != 2 || m.words[1] >= port_.nodes() || !patch_list::read(m.payload, pages_.count(), changed)) return;
+  if (!m.words.empty() || !patch_list::read(m.payload, pages_.count(), changed)) return;
   for (const dsm::patch& each : changed) pages_.update(each);
   {
     std::scoped_lock lock(copies_lock_);
@@ -195,11 +198,27 @@ void hlrc::take_update(const message& m) {
     if (adapts())
       for (const dsm::patch& each : changed) note_update(each, m.source);
   }
-  port_.send(static_cast<node_id>(m.words[1]), lane::reply, dsm::copy_update_reply, m.words.first(1)).ignore();
+  received_[m.source].fetch_add(1, std::memory_order_release);  // pairs with the acquire in wait_for_updates
 }
 
-void hlrc::take_update_reply(const message& m) {
-  reinterpret_cast<delivery*>(m.words[0])->holder_replies.fetch_add(1, std::memory_order_release);  // pairs with complete()
+// `more` are later than those in `to`.
+void hlrc::add_later(const std::vector<sent_updates>& more, std::vector<sent_updates>& to) {
+  for (const sent_updates& u : more) {
+    const auto before = std::find_if(to.begin(), to.end(), [&](const sent_updates& b) { return b.home == u.home && b.to == u.to; });
+    before == to.end() ? to.push_back(u) : void(*before = u);
+  }
+}
+
+// They were sent before the intervals ended, so they are on their way; those of one home arrive in order.
+status hlrc::wait_for_updates(const std::vector<std::pair<node_id, interval>>& of) {
+  const auto missing = [&](const sent_updates& u) {
+    return u.to == port_.self() && static_cast<std::int32_t>(received_[u.home].load(std::memory_order_acquire) - u.count) < 0;
+  };
+  const auto all_here = [&] {
+    return std::none_of(of.begin(), of.end(),
+                        [&](const auto& i) { return std::any_of(i.second.updates.begin(), i.second.updates.end(), missing); });
+  };
+  return all_here() ? status() : dsm::wait_for(port_, all_here, "waiting for updates of copies");
 }
 
 }  // namespace weft::protocols

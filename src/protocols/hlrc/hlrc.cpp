@@ -31,7 +31,8 @@ result<std::unique_ptr<hlrc>> hlrc::create(port& p, dsm::pages& memory, dsm::pag
   on(dsm::home_changes, &hlrc::serve_changes);
   on(dsm::home_changes_reply, &hlrc::take_changes_reply);
   on(dsm::copy_update, &hlrc::take_update);
-  on(dsm::copy_update_reply, &hlrc::take_update_reply);
+  on(dsm::copy_flush, &hlrc::serve_flush);
+  on(dsm::copy_flush_reply, &hlrc::take_flush);
   on(dsm::home_request, &hlrc::serve_home);
   on(dsm::home_reply, &hlrc::take_home);
   on(dsm::copy_leave, &hlrc::serve_leave);
@@ -51,7 +52,8 @@ status hlrc::fetch(node_id home_of_all, extent e) {
     auto q = std::make_unique<question>();
     q->home = home;
     q->of = home == home_of_all ? e : extent{e.first, e.first + 1};
-    if (auto asked = ask(*q); !asked) return (void)q.release(), asked.clone();  // the answer may still come, in a program that is about to end
+    if (auto asked = ask(*q); !asked)
+      return (void)q.release(), asked.clone();  // the answer may still come, in a program that is about to end
     if (q->outdated) continue;
     for (page_id p = e.first; p < e.first + q->served; ++p) table_.peek(p).home_plus_1 = home + 1;
     e.first += q->served;
@@ -140,9 +142,9 @@ status hlrc::release() {
   if (settings_.moving)
     if (auto moved = move_homes(written); !moved) return moved;
   if (adapts()) free_abandoned();
-  if (written.empty()) return {};
-
   interval i;
+  i.updates = std::exchange(untold_updates_, {});
+  if (written.empty() && i.updates.empty()) return {};
   for (const auto& [p, home] : written) i.pages.push_back(p);
   std::sort(i.pages.begin(), i.pages.end());
   i.pages.erase(std::unique(i.pages.begin(), i.pages.end()), i.pages.end());
@@ -151,7 +153,7 @@ status hlrc::release() {
   std::scoped_lock guard(log_lock_);
   i.number = ++seen_[port_.self()];
   i.late = in_barrier_;
-  logged_pages_[port_.self()] += i.pages.size();
+  logged_[port_.self()] += i.size();
   log_[port_.self()].push_back(std::move(i));
   compact(port_.self());
   return {};
@@ -175,13 +177,14 @@ bool hlrc::mirrors(page_id p) {
   return updates(p);
 }
 
-// Everybody who has a copy will drop it because of this notice, so until the next copy there is nothing to note.
+// Everybody who has a copy will drop it because of this notice, so until the next copy there is nothing to note. To learn how often a page
+// changes before it is fetched again, some more changes are noted nevertheless.
 void hlrc::end_watches(const std::vector<written_page>& written) {
   std::vector<page_id> alone;
   {
     std::scoped_lock guard(copies_lock_);
     for (const auto& [p, home] : written) {
-      if (home != port_.self() || updates(p)) continue;
+      if (home != port_.self() || updates(p) || (adapts() && record(p).unread < most_unread)) continue;
       copied_.erase(p);
       alone.push_back(p);
     }
@@ -191,24 +194,33 @@ void hlrc::end_watches(const std::vector<written_page>& written) {
 
 // --- notices ---------------------------------------------------------------------------------------------------------------------
 
-// One interval: node, number, how many pages and whether it was late, the pages; 32 bits each.
+// One interval: node, number, how many pages and whether it was late, how many updates, the pages, of each update its home, holder and
+// number; 32 bits each.
 void hlrc::write(dsm::notices& into, node_id node, const interval& i) {
   auto append = [&](bytes b) { into.insert(into.end(), b.begin(), b.end()); };
   append(base::bytes_of(node));
   append(base::bytes_of(i.number));
   append(base::bytes_of(static_cast<std::uint32_t>(i.pages.size()) | (i.late ? late_mark : 0)));
+  append(base::bytes_of(static_cast<std::uint32_t>(i.updates.size())));
   append(std::as_bytes(std::span(i.pages)));
+  append(std::as_bytes(std::span(i.updates)));
 }
 
 bool hlrc::read(base::reader& in, node_id& node, interval& i) const {
   node = in.take<node_id>();
   i.number = in.take<std::uint32_t>();
-  const auto count = in.take<std::uint32_t>(), pages = count & ~late_mark;
-  const bytes list = in.take_bytes(std::size_t{pages} * sizeof(page_id));
+  const auto count = in.take<std::uint32_t>(), pages = count & ~late_mark, updates = in.take<std::uint32_t>();
+  const bytes list = in.take_bytes(std::size_t{pages} * sizeof(page_id)),
+              sent = in.take_bytes(std::size_t{updates} * sizeof(sent_updates));
   i.late = (count & late_mark) != 0;
   if (!in.ok() || node >= port_.nodes()) return false;
-  i.pages.resize(pages);
-  std::memcpy(i.pages.data(), list.data(), list.size());
+  const auto fill = [](auto& with, std::size_t count, bytes from) {
+    with.resize(count);
+    if (count != 0) std::memcpy(with.data(), from.data(), from.size());
+  };
+  fill(i.pages, pages, list);
+  fill(i.updates, updates, sent);
+  if (std::any_of(i.updates.begin(), i.updates.end(), [&](const sent_updates& u) { return u.home >= port_.nodes(); })) return false;
   return std::all_of(i.pages.begin(), i.pages.end(), [&](page_id p) { return p < pages_.count(); });
 }
 
@@ -261,7 +273,7 @@ void hlrc::all_told(bytes from_others) {
   node_id node;
   for (interval i; in.left() != 0 && read(in, node, i);) upto[node] = std::max(upto[node], i.number);
   for (node_id n = 0; n < port_.nodes(); ++n) {
-    for (auto& l = log_[n]; !l.empty() && l.front().number <= told_[n]; l.pop_front()) logged_pages_[n] -= l.front().pages.size();
+    for (auto& l = log_[n]; !l.empty() && l.front().number <= told_[n]; l.pop_front()) logged_[n] -= l.front().size();
     told_[n] = std::max(told_[n], upto[n]);
   }
   in_barrier_ = false;
@@ -271,23 +283,24 @@ void hlrc::all_told(bytes from_others) {
 // that is the price.
 void hlrc::compact(node_id node) {
   auto& l = log_[node];
-  if (logged_pages_[node] <= most_pages_logged || l.size() < 2) return;
-  interval all{l.back().number, {}};
+  if (logged_[node] <= most_logged || l.size() < 2) return;
+  interval all{l.back().number, {}, {}};
   for (const auto& i : l) {
     all.pages.insert(all.pages.end(), i.pages.begin(), i.pages.end());
+    add_later(i.updates, all.updates);
     all.late = all.late || i.late;
   }
   std::sort(all.pages.begin(), all.pages.end());
   all.pages.erase(std::unique(all.pages.begin(), all.pages.end()), all.pages.end());
-  logged_pages_[node] = all.pages.size();
+  logged_[node] = all.size();
   l.clear();
   l.push_back(std::move(all));
 }
 
 // --- acquire ---------------------------------------------------------------------------------------------------------------------
 
-// A node says that it has seen an interval once it has dropped what the interval changed: another thread may ask for a lock meanwhile,
-// and would be told nothing of it.
+// A node says that it has seen an interval once it has dropped what the interval changed, or has the updates: another thread may ask for
+// a lock meanwhile, and would be told nothing of it.
 status hlrc::acquire(bytes from_releasers) {
   std::scoped_lock gate_lock(gate_);
   const auto timed = working(counter::acquires);
@@ -313,10 +326,11 @@ status hlrc::acquire(bytes from_releasers) {
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   if (adapts()) forget_kept(changed);
   if (auto dropped = drop(changed); !dropped) return dropped;
+  if (auto waited = wait_for_updates(fresh); !waited) return waited;
   std::scoped_lock lock(log_lock_);
   for (auto& [node, i] : fresh) {
     seen_[node] = i.number;
-    logged_pages_[node] += i.pages.size();
+    logged_[node] += i.size();
     log_[node].push_back(std::move(i));
     compact(node);
   }

@@ -11,8 +11,9 @@
 //
 // Update mode (ViSMI section 5): the home sends changes on to all who have copies, which stay valid; there is no notice then. What goes
 // from a home to a holder, pages and updates, goes in order on one lane, so a copy is always the page as it was at the home at some
-// moment. A release waits until every holder has its updates; so those of writers who are ordered by synchronisation arrive in that
-// order. A holder puts them into its copy when they arrive: bytes that it has changed itself are not among them, in a race-free program.
+// moment. A release waits until the home has the changes, and says in its interval which updates that made for whom; a holder that
+// acquires the interval waits for them. Those of writers who are ordered by synchronisation go through the home in that order, and so
+// arrive in it. A holder puts them into its copy when they arrive: bytes that it has changed itself are not among them, in a race-free program.
 #pragma once
 
 #include <deque>
@@ -56,20 +57,29 @@ class hlrc final : public dsm::home_based {
   bool carries_notices() const noexcept override { return true; }
 
  private:
+  // A home has sent so many updates to a holder since the start. Numbers begin at 0 again after the last.
+  struct sent_updates {
+    node_id home, to;
+    std::uint32_t count;
+  };
   // What a node wrote in one of its intervals, or in several up to it.
   struct interval {
     std::uint32_t number;
     std::vector<dsm::page_id> pages;
-    bool late = false;  // its node had told a barrier its news already, and was in it
+    std::vector<sent_updates> updates;  // the last that came of it, by home and holder
+    bool late = false;                  // its node had told a barrier its news already, and was in it
+    std::size_t size() const noexcept { return pages.size() + updates.size(); }
   };
   static constexpr std::uint32_t late_mark = 1u << 31;  // in the number of pages
   // A page request that waits for its answer.
   struct question {
     node_id home;
     dsm::extent of;
-    dsm::page_id served = 0;       // so many of them are here
-    node_id elsewhere = 0;         // where to ask for the rest; the same node: ask it again
-    bool outdated = false;         // an update from a new home has overtaken the answer of the old one; the driver's until it is done
+    dsm::page_id served = 0;   // so many of them are here
+    node_id elsewhere = 0;     // where to ask for the rest; the same node: ask it again
+    bool outdated = false;     // an update from a new home has overtaken the answer of the old one; the driver's until it is done
+    bool answered = false;     // of one to become home: the page is here, or will not come; the driver's
+    std::int32_t holders = 0;  // and so many have not said yet that they have all updates of the old home; the driver's
     std::atomic<bool> done{false};
   };
   // What a node knows of a page that it is or was home to.
@@ -81,6 +91,8 @@ class hlrc final : public dsm::home_based {
     std::uint8_t saving;           // what updates would have saved over the last changes
     std::uint8_t abandoned;        // how often its copies were updated and nobody used them
     bool update;                   // adaptive: copies are updated
+    bool updated;                  // some have been since this node became home
+    std::uint8_t unread;           // changes since it was last fetched
   };
   // What a node knows of its copy of a page whose copies are updated, adaptively.
   struct page_use {
@@ -97,19 +109,16 @@ class hlrc final : public dsm::home_based {
     node_id to;
   };
 
-  // Changes that are on their way to homes and holders. Homes' replies say how many holders will reply as well. Handlers count, whoever
-  // waits looks: `replies` is added to before its message goes, and the acquire of its being complete pairs with the handlers' release.
+  // Changes that are on their way to homes. Handlers count, whoever waits looks: the acquire of its being complete pairs with the
+  // handlers' release.
   struct delivery {
-    std::atomic<std::uint32_t> sent{0}, replies{0};             // of homes
-    std::atomic<std::uint32_t> holders{0}, holder_replies{0};
+    std::atomic<std::uint32_t> sent{0}, replies{0};
     // The driver's until all replies are here.
     std::vector<dsm::page_id> untold;   // pages whose holders must be told by notices
     std::vector<dsm::page_id> offered;  // pages whose home this node should be
     std::vector<moved_page> moved;      // pages whose home has moved: their changes have to be sent again
-    bool complete() const noexcept {
-      return replies.load(std::memory_order_acquire) == sent.load(std::memory_order_relaxed) &&
-             holder_replies.load(std::memory_order_acquire) == holders.load(std::memory_order_relaxed);
-    }
+    std::vector<sent_updates> updates;  // that have come of them
+    bool complete() const noexcept { return replies.load(std::memory_order_acquire) == sent.load(std::memory_order_relaxed); }
   };
 
   struct tables {
@@ -117,9 +126,14 @@ class hlrc final : public dsm::home_based {
     os::mapping holders, records, uses;
   };
   hlrc(const parts& of, const hlrc_settings& settings, tables t)
-      : home_based(of, settings.by_put ? dsm::changes::form::runs : dsm::changes::form::patches), settings_(settings),
-        seen_(port_.nodes()), log_(port_.nodes()), copied_(std::move(t.copied)),
-        holders_(std::move(t.holders)), records_(std::move(t.records)), uses_(std::move(t.uses)) {}
+      : home_based(of, settings.by_put ? dsm::changes::form::runs : dsm::changes::form::patches),
+        settings_(settings),
+        seen_(port_.nodes()),
+        log_(port_.nodes()),
+        copied_(std::move(t.copied)),
+        holders_(std::move(t.holders)),
+        records_(std::move(t.records)),
+        uses_(std::move(t.uses)) {}
 
   status fetch(node_id home_of_all, dsm::extent e) override;
   bool shared_by_others(dsm::page_id p) override;
@@ -137,16 +151,15 @@ class hlrc final : public dsm::home_based {
   status rest();
   void serve_changes(const message& m);
   void take_changes_reply(const message& m);
-  std::uint32_t forward(node_id writer, word token, std::span<const dsm::patch> changed, std::vector<dsm::page_id>& untold);
+  std::vector<sent_updates> forward(node_id writer, std::span<const dsm::patch> changed, std::vector<dsm::page_id>& untold);
   void take_update(const message& m);
-  void take_update_reply(const message& m);
+  static void add_later(const std::vector<sent_updates>& more, std::vector<sent_updates>& to);
+  status wait_for_updates(const std::vector<std::pair<node_id, interval>>& of);
   void take_at_home(node_id writer, std::vector<dsm::patch>& changed, base::writer& reply);
   bool at_home(dsm::page_id p, node_id& elsewhere) const;
   bool note_change(dsm::page_id p, node_id writer, unsigned cost);
   void note_fetch(dsm::extent e);
-  bool updates(dsm::page_id p) const {
-    return settings_.copies == copy_policy::updated || (adapts() && record(p).update);
-  }
+  bool updates(dsm::page_id p) const { return settings_.copies == copy_policy::updated || (adapts() && record(p).update); }
   bool knows_holders() const noexcept { return settings_.copies != copy_policy::dropped; }
   bool adapts() const noexcept { return settings_.copies == copy_policy::adaptive; }
   void note_update(const dsm::patch& changed, node_id home);
@@ -160,6 +173,9 @@ class hlrc final : public dsm::home_based {
   status become_home(dsm::page_id p);
   void serve_home(const message& m);
   void take_home(const message& m);
+  void serve_flush(const message& m);
+  void take_flush(const message& m);
+  void now_home(question& q);
   void watch_copied(std::vector<written_page>& written);
   void end_watches(const std::vector<written_page>& written);
 
@@ -174,27 +190,34 @@ class hlrc final : public dsm::home_based {
   bool read(base::reader& in, node_id& node, interval& i) const;  // false: it makes no sense
   void compact(node_id node);
 
-  static constexpr std::uint8_t changes_in_a_row = 2;    // from one node, and it is offered the page
-  static constexpr std::uint8_t updates_in_a_row = 16;   // the same of a page whose copies are updated: there is less to gain
+  static constexpr std::uint8_t changes_in_a_row = 2;   // from one node, and it is offered the page
+  static constexpr std::uint8_t updates_in_a_row = 16;  // the same of a page whose copies are updated: there is less to gain
   // Costs, in those of telling one holder of one changed word.
   static constexpr unsigned request_cost = 15, page_cost = 2;  // of a fetch, and of each page in it
-  static constexpr unsigned update_cost = 3;                   // if it is not known how much has changed
-  static constexpr unsigned enough_saved = 10;                 // then copies are updated; twice as much each time that it was a mistake
+  static constexpr unsigned update_cost = 5;                   // if it is not known how much has changed
+  static constexpr unsigned enough_saved = 20;  // then copies are updated; twice as much each time that it was a mistake
   static constexpr std::uint8_t most_abandoned = 4;
-  static constexpr dsm::page_id long_fetch = 8;                // pages that are asked for at once, and it is part of a long row
+  static constexpr std::uint8_t most_unread = 3;  // changes that nobody has fetched; then the home does not note its own any more
+  static constexpr dsm::page_id long_fetch = 8;  // pages that are asked for at once, and it is part of a long row
   static constexpr std::uint8_t least_patience = 10, most_patience = 250;
   static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1024); }
-  static constexpr std::size_t most_pages_logged = std::size_t{1} << 20;  // of one node; beyond, its intervals are merged
+  static constexpr std::size_t most_logged = std::size_t{1} << 20;  // pages, of one node; beyond, its intervals are merged
 
   const hlrc_settings settings_;
 
-  os::spin_lock log_lock_;                 // guards the next five
-  std::vector<std::uint32_t> seen_;        // by node: its last interval that this node has acquired
-  std::vector<std::uint32_t> told_ = std::vector<std::uint32_t>(port_.nodes());  // by node: its last interval that a barrier has told
-  std::vector<std::deque<interval>> log_;  // by node: since the barrier before the last
+  os::spin_lock log_lock_;           // guards the next five
+  std::vector<std::uint32_t> seen_;  // by node: its last interval that this node has acquired
+  std::vector<std::uint32_t> told_ =
+      std::vector<std::uint32_t>(port_.nodes());  // by node: its last interval that a barrier has told
+  std::vector<std::deque<interval>> log_;         // by node: since the barrier before the last
   std::vector<std::uint32_t> announced_ = told_;  // by node: its last interval that this node told at the barrier it is in
   bool in_barrier_ = false;                       // it has told its news, and has not heard all
-  std::vector<std::size_t> logged_pages_ = std::vector<std::size_t>(port_.nodes());
+  std::vector<std::size_t> logged_ = std::vector<std::size_t>(port_.nodes());  // by node: the sizes of these
+
+  std::vector<sent_updates> untold_updates_;      // that came of this node's changes since its last interval; behind the gate
+  std::vector<std::uint32_t> forwarded_ = told_;  // by holder: updates that this node has sent it as a home; the driver's
+  // By home: updates that have come. Handlers add, and the release pairs with the acquire of who waits.
+  std::unique_ptr<std::atomic<std::uint32_t>[]> received_ = std::make_unique<std::atomic<std::uint32_t>[]>(port_.nodes());
 
   page_use& use(dsm::page_id p) const noexcept { return reinterpret_cast<page_use*>(uses_.base())[p]; }
   page_record& record(dsm::page_id p) const noexcept { return reinterpret_cast<page_record*>(records_.base())[p]; }
@@ -204,12 +227,12 @@ class hlrc final : public dsm::home_based {
   std::vector<dsm::page_id> newly_copied_;  // of them, those that the last release did not know of
   os::mapping holders_;                     // unless copies are dropped always
   os::mapping records_, uses_;
-  std::vector<doubtful_page> doubtful_;     // copies that have been updated and maybe not used
-  std::vector<dsm::page_id> abandoned_;     // pages whose home is here, that nobody seems to have a copy of any more
-  std::vector<question*> questions_;        // where homes move and copies are updated: those that wait
-  std::vector<dsm::page_id> asked_for_;     // pages that this node asks to be home to
-  std::vector<dsm::page_id> wanted_;        // pages whose home is here, that others would have and the view has open
-  std::vector<dsm::page_id> offered_;       // pages whose home this node could be; behind the gate
+  std::vector<doubtful_page> doubtful_;  // copies that have been updated and maybe not used
+  std::vector<dsm::page_id> abandoned_;  // pages whose home is here, that nobody seems to have a copy of any more
+  std::vector<question*> questions_;     // where homes move and copies are updated: those that wait
+  std::vector<dsm::page_id> asked_for_;  // pages that this node asks to be home to
+  std::vector<dsm::page_id> wanted_;     // pages whose home is here, that others would have and the view has open
+  std::vector<dsm::page_id> offered_;    // pages whose home this node could be; behind the gate
 };
 
 }  // namespace weft::protocols

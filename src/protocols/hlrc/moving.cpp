@@ -3,6 +3,9 @@
 // The old home offers the page with its reply to changes. The writer drops its copy and asks for the page; the old home hands it over if
 // its own view does not have it open, and remembers where it has gone. If it is open, it is closed at the old home's next release, so
 // that the next offer succeeds. Whoever asks the old home, or sends it changes, is told where to go.
+//
+// Updates of the old home may still be on their way to holders, and must not arrive after those of the new one. So the old home sends
+// a message behind them to all nodes, who pass it to the new home; that is home when it has heard from all.
 #include <algorithm>
 #include <cstring>
 
@@ -67,7 +70,9 @@ status hlrc::become_home(page_id p) {
   }
   const word request[] = {reinterpret_cast<word>(q.get()), p};
   auto sent = port_.send(from, lane::request, dsm::home_request, request);
-  if (sent) sent = dsm::wait_for(port_, [&] { return q->done.load(std::memory_order_acquire); }, "waiting to become a page's home");
+  if (sent)
+    sent = dsm::wait_for(
+        port_, [&] { return q->done.load(std::memory_order_acquire); }, "waiting to become a page's home");
   if (!sent) return (void)q.release(), sent.clone();  // the answer may still come, in a program that is about to end
   return q->served != 0 ? homes_.moved_here(*e, p) : status();
 }
@@ -77,6 +82,7 @@ void hlrc::serve_home(const message& m) {
   if (m.words.size() != 2 || m.words[1] >= pages_.count()) return;
   const auto p = static_cast<page_id>(m.words[1]);
   base::byte_buffer content;
+  bool updated = false;
   if (table_.try_take(p)) {
     std::scoped_lock lock(copies_lock_);
     node_id elsewhere = 0;
@@ -87,6 +93,7 @@ void hlrc::serve_home(const message& m) {
         content.resize(page_bytes + holders(p).size_bytes());
         pages_.read(p, content.data());
         std::memcpy(content.data() + page_bytes, holders(p).data(), holders(p).size_bytes());
+        updated = record(p).updated;
         record(p).gone_to_plus_1 = m.source + 1;
         e.home_plus_1 = m.source + 1;
         e.settled = true;  // the page's word may be behind
@@ -96,17 +103,35 @@ void hlrc::serve_home(const message& m) {
     }
     table_.give(p);
   }
-  const word reply[] = {m.words[0], p};
+  word flushed = 0;
+  const word flush[] = {m.words[0], m.source};
+  for (node_id n = 0; updated && n < port_.nodes(); ++n) {
+    if (n == port_.self() || n == m.source) continue;             // what we have sent to the new home is before the reply
+    port_.send(n, lane::reply, dsm::copy_flush, flush).ignore();  // who is gone breaks the job
+    ++flushed;
+  }
+  const word reply[] = {m.words[0], flushed};
   port_.send(m.source, lane::reply, dsm::home_reply, reply, content).ignore();
 }
 
-// From now on requests for the page are served here. Whoever has a copy is taken over; without update mode somebody may.
+// At a node that may have been sent updates by the old home: all of them are here.
+void hlrc::serve_flush(const message& m) {
+  if (m.words.size() != 2 || m.words[1] >= port_.nodes()) return;
+  port_.send(static_cast<node_id>(m.words[1]), lane::reply, dsm::copy_flush_reply, m.words.first(1)).ignore();  // as above
+}
+
+void hlrc::take_flush(const message& m) {
+  auto* q = reinterpret_cast<question*>(m.words[0]);
+  --q->holders;
+  now_home(*q);
+}
+
+// Whoever has a copy is taken over; without update mode somebody may.
 void hlrc::take_home(const message& m) {
   auto* q = reinterpret_cast<question*>(m.words[0]);
   const auto p = q->of.first;
   {
     std::scoped_lock lock(copies_lock_);
-    std::erase(asked_for_, p);
     if (m.payload.size() == page_bytes + holders(p).size_bytes()) {
       std::memcpy(pages_.frame(p).data(), m.payload.data(), page_bytes);
       std::memcpy(holders(p).data(), m.payload.data() + page_bytes, holders(p).size_bytes());
@@ -117,7 +142,19 @@ void hlrc::take_home(const message& m) {
       q->served = 1;
     }
   }
-  q->done.store(true, std::memory_order_release);  // pairs with the acquire in become_home
+  q->holders += static_cast<std::int32_t>(m.words[1]);
+  q->answered = true;
+  now_home(*q);
+}
+
+// If the old home has answered and all who had to have told, requests for the page are served here from now on.
+void hlrc::now_home(question& q) {
+  if (!q.answered || q.holders != 0) return;
+  {
+    std::scoped_lock lock(copies_lock_);
+    std::erase(asked_for_, q.of.first);
+  }
+  q.done.store(true, std::memory_order_release);  // pairs with the acquire in become_home
 }
 
 }  // namespace weft::protocols
