@@ -24,6 +24,7 @@ class bands {
   // Together.
   bands(std::size_t rows, std::size_t length, std::size_t workers)
       : length_(length),
+        workers_(workers),
         block_(pages_of((rows + workers - 1) / workers * length * sizeof(T))),
         bytes_(workers * block_, workers == 1 ? weft::placement::on(0) : weft::placement::block()) {
     for (std::size_t w = 0; w < workers; ++w)
@@ -33,6 +34,9 @@ class bands {
 
   std::size_t rows() const noexcept { return first_.size(); }
   std::size_t length() const noexcept { return length_; }
+  std::pair<std::size_t, std::size_t> share_of(std::size_t worker) const noexcept {  // of those that they are dealt to
+    return worker < workers_ ? std::pair(rows() * worker / workers_, rows() * (worker + 1) / workers_) : std::pair(rows(), rows());
+  }
   T* row(std::size_t i) const noexcept { return reinterpret_cast<T*>(bytes_.data() + first_[i]); }
 
  private:
@@ -40,10 +44,31 @@ class bands {
     return (bytes + weft::page_size - 1) / weft::page_size * weft::page_size;
   }
 
-  std::size_t length_, block_;
+  std::size_t length_, workers_, block_;
   typename Where::template array<std::byte> bytes_;
   std::vector<std::size_t> first_;  // byte of each row
 };
+
+// Workers of whom everybody sees what another has written, when they have met. Others have to be sent it: apart.h.
+template <typename Worker>
+concept sharing = !requires { typename Worker::shares_nothing; };
+
+// What workers wrote of these may be read by others, as far as `reach` rows beyond those of the reader.
+template <sharing Worker, typename... Bands>
+void show(Worker& me, std::size_t, const Bands&...) {
+  me.barrier();
+}
+
+template <sharing Worker, typename Bands>
+void show_all(Worker& me, const Bands&) {
+  me.barrier();
+}
+
+// Everybody has read what this worker goes on to write.
+template <sharing Worker>
+void all_have_read(Worker& me) {
+  me.barrier();
+}
 
 // A worker's share of the rows without the first and the last, which are a border.
 template <typename Worker>
@@ -62,8 +87,8 @@ checksum checksum_of(const bands<double, Where>& of, std::size_t first, std::siz
 }
 
 // Where the first differs from the second; exactly the same is expected.
-inline std::string difference_between(const std::string& what, const bands<double, together>& is,
-                                      const bands<double, alone>& expected) {
+template <typename Where>
+std::string difference_between(const std::string& what, const bands<double, Where>& is, const bands<double, alone>& expected) {
   for (std::size_t i = 0; i < is.rows(); ++i)
     for (std::size_t j = 0; j < is.length(); ++j)
       if (is.row(i)[j] != expected.row(i)[j])

@@ -19,7 +19,8 @@ namespace app {
 
 class progress {
  public:
-  progress(const weft::worker& me, std::size_t total) : shown_(me.rank() == 0 && ::isatty(STDERR_FILENO) == 1), total_(total) {}
+  template <typename Worker>
+  progress(const Worker& me, std::size_t total) : shown_(me.rank() == 0 && ::isatty(STDERR_FILENO) == 1), total_(total) {}
   ~progress() {
     if (drawn_) std::fputs("\r\033[K", stderr);
   }

@@ -1,8 +1,10 @@
 // Radix-VMMC (SHRIMP, section 3): an integer radix sort that distributes its keys by automatic update, straight into the arrays of the
 // other nodes, or by deliberate update, gathered into one large transfer for each node and scattered there.
 //
-//   weft run -n 4 radix_vmmc [--keys 2000000] [--by both|automatic|deliberate] [--way automatic|mapped|tracked|doubled]
+//   weft run -n 4 radix_vmmc [--keys 2000000] [--by both|automatic|deliberate] [--automatic] [--way automatic|mapped|tracked|doubled]
 //                            [--system-call] [--notify]
+//
+// --automatic is --by automatic.
 //
 // The result is checked against std::sort. --system-call makes one for every deliberate update and --notify has each run a handler at the
 // receiver: what SHRIMP's sections 4.3 and 4.4 ask about.
@@ -83,6 +85,7 @@ class radix_sort {
     arrays_ = expose("arrays", (passes + 1) * capacity_ * sizeof(key), their_arrays_);
     histograms_ = expose("histograms", nodes * radix * sizeof(weft::word), their_histograms_);
     inbox_ = expose("inbox", nodes * capacity_ * sizeof(key), their_inbox_);
+    outbox_ = job.port().allocate(capacity_ * sizeof(key)).or_throw();
   }
 
   // Sorts; returns the seconds that it took.
@@ -100,7 +103,7 @@ class radix_sort {
       else
         send_keys(pass, last - first);
       barrier_.meet();
-      if (!automatic) scatter_inbox(pass, all.size());
+      if (!automatic) scatter_inbox(pass);
       barrier_.meet();
     }
     const double seconds = std::chrono::duration<double>(clock_type::now() - start).count();
@@ -187,40 +190,72 @@ class radix_sort {
     return first;
   }
 
+  // The first position of a node's keys in the sorted order.
+  std::size_t begin_of(weft::node_id node) const { return how_.keys * node / job_.nodes(); }
+
+  // Where the next key of some digit goes, and how many more go behind it on the same node.
+  struct cursor {
+    key* at;
+    std::size_t left;
+  };
+  cursor cursor_at(std::size_t position, std::span<key* const> target) const {
+    if (position >= how_.keys) return {nullptr, 0};  // of a digit that no key has
+    const auto [node, index] = place_of(position);
+    return {target[node] + index, begin_of(node + 1) - position};
+  }
+
   // Straight into the arrays of the nodes that the keys belong to.
   void store_keys(unsigned pass, std::size_t mine) {
     std::vector<key*> target(job_.nodes());
     for (weft::node_id n = 0; n < job_.nodes(); ++n)
       target[n] = n == job_.self() ? array(pass + 1) : reinterpret_cast<key*>(bound_[n].memory().data()) + pass * capacity_;
-    auto next = positions_of(job_.self());
+    auto position = positions_of(job_.self());
+    std::vector<cursor> next(radix);
+    for (std::size_t d = 0; d < radix; ++d) next[d] = cursor_at(position[d], target);
     for (const key* k = array(pass); k < array(pass) + mine; ++k) {
-      const auto [node, index] = place_of(next[digit_of(*k, pass)]++);
-      target[node][index] = *k;
+      const std::size_t d = digit_of(*k, pass);
+      *next[d].at++ = *k;
+      ++position[d];
+      if (--next[d].left == 0) next[d] = cursor_at(position[d], target);
     }
   }
 
-  // One transfer for each node; it finds out from the histograms where the keys belong.
+  // One transfer for each node: sorted by their digits, the keys for one node lie together. It finds out from the histograms where they
+  // belong.
   void send_keys(unsigned pass, std::size_t mine) {
-    std::vector<key> sorted(mine);
+    key* const sorted = reinterpret_cast<key*>(outbox_.base);
     std::vector<std::size_t> next(radix, 0);
     const auto counts = histogram_of(job_.self());
     for (std::size_t d = 1; d < radix; ++d) next[d] = next[d - 1] + counts[d - 1];
     for (const key* k = array(pass); k < array(pass) + mine; ++k) sorted[next[digit_of(*k, pass)]++] = *k;
-    std::vector<std::vector<key>> gathered(job_.nodes());
     const auto positions = positions_of(job_.self());
-    const key* k = sorted.data();
-    for (std::size_t d = 0; d < radix; ++d)
-      for (std::size_t i = 0; i < counts[d]; ++i) gathered[place_of(positions[d] + i).node].push_back(*k++);
-    for (weft::node_id n = 0; n < job_.nodes(); ++n) send(their_inbox_[n], job_.self() * capacity_ * sizeof(key), gathered[n]);
+    std::size_t sent = 0;
+    for (weft::node_id n = 0; n < job_.nodes(); ++n) {
+      std::size_t some = 0;
+      for (std::size_t d = 0; d < radix; ++d) some += run_on(n, positions[d], counts[d]).count;
+      send(their_inbox_[n], job_.self() * capacity_ * sizeof(key), {sorted + sent, some});
+      sent += some;
+    }
   }
 
-  void scatter_inbox(unsigned pass, std::size_t) {
+  // The part of a run of positions that belongs to a node.
+  struct piece {
+    std::size_t first, count;  // from the node's own first position on
+  };
+  piece run_on(weft::node_id node, std::size_t position, std::size_t count) const {
+    const std::size_t first = std::max(position, begin_of(node)), last = std::min(position + count, begin_of(node + 1));
+    return first < last ? piece{first - begin_of(node), last - first} : piece{0, 0};
+  }
+
+  void scatter_inbox(unsigned pass) {
     for (weft::node_id source = 0; source < job_.nodes(); ++source) {
       const key* k = reinterpret_cast<const key*>(inbox_.base) + source * capacity_;
       const auto positions = positions_of(source);
-      for (std::size_t d = 0; d < radix; ++d)
-        for (std::size_t i = 0; i < histogram_of(source)[d]; ++i)
-          if (const auto [node, index] = place_of(positions[d] + i); node == job_.self()) array(pass + 1)[index] = *k++;
+      for (std::size_t d = 0; d < radix; ++d) {
+        const piece run = run_on(job_.self(), positions[d], histogram_of(source)[d]);
+        std::copy(k, k + run.count, array(pass + 1) + run.first);
+        k += run.count;
+      }
     }
   }
 
@@ -229,7 +264,7 @@ class radix_sort {
   const options how_;
   barrier barrier_;
   const std::size_t capacity_;  // keys of one array
-  weft::memory arrays_, histograms_, inbox_;
+  weft::memory arrays_, histograms_, inbox_, outbox_;
   std::vector<weft::exported> exports_;
   std::vector<weft::imported> their_arrays_, their_histograms_, their_inbox_;
   std::vector<weft::binding> bound_;
@@ -238,7 +273,9 @@ class radix_sort {
 };
 
 [[noreturn]] void explain() {
-  std::fputs("radix_vmmc [--keys N] [--by both|automatic|deliberate] [--way automatic|mapped|tracked|doubled] [--system-call] [--notify]\n", stderr);
+  std::fputs("radix_vmmc [--keys N] [--by both|automatic|deliberate] [--automatic] [--way automatic|mapped|tracked|doubled] [--system-call] "
+             "[--notify]\n",
+             stderr);
   std::exit(64);
 }
 
@@ -254,6 +291,7 @@ options parse(int argc, char** argv) {
     const std::string word = argv[i];
     if (word == "--system-call") o.system_call = true;
     else if (word == "--notify") o.notify = true;
+    else if (word == "--automatic") o.automatic = true, o.deliberate = false;
     else if (i + 1 == argc) explain();
     else if (word == "--keys") o.keys = std::strtoull(argv[++i], nullptr, 10);
     else if (word == "--way") o.way = way_called(argv[++i]);

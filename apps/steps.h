@@ -11,8 +11,8 @@
 namespace app {
 
 // By every worker: how long the steps take.
-template <typename Step>
-double seconds_of_steps(weft::worker& me, std::size_t steps, Step&& step) {
+template <typename Worker, typename Step>
+double seconds_of_steps(Worker& me, std::size_t steps, Step&& step) {
   return seconds_of(me, [&] {
     progress bar(me, steps);
     for (std::size_t done = 0; done < steps;) {

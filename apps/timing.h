@@ -7,8 +7,8 @@
 
 namespace app {
 
-template <typename Work>
-double seconds_of(weft::worker& me, Work&& work) {
+template <typename Worker, typename Work>
+double seconds_of(Worker& me, Work&& work) {
   me.barrier();
   const auto start = std::chrono::steady_clock::now();
   work();

@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "alone.h"
+#include "bands.h"
 
 namespace app {
 
@@ -29,6 +30,21 @@ template <typename Grid, typename Worker, typename Visit>
 void for_rows_of(const Grid& g, const Worker& me, Visit&& visit) {
   const auto [first, last] = g.rows_of(me);
   for (std::size_t i = first; i < last; ++i) visit(i);
+}
+
+// What workers have just written of a grid, and others go on to read.
+enum class written {
+  solution,            // read in rows next to the own ones
+  final_solution,      // the same, and by a finer or coarser grid's rows
+  residual,            // by a coarser grid's rows
+  residual_for_one,    // by worker 0, for a grid that is its business
+  solution_of_one,     // by everybody, when it is done
+};
+
+// All have written it. Where nothing is shared, a grid's own overload sends what has to be sent.
+template <typename Grid, sharing Worker>
+void meet(const Grid&, written, Worker& me) {
+  me.barrier();
 }
 
 template <typename Grid>
@@ -51,23 +67,24 @@ class v_cycle {
     if (l + 1 == grids_.size()) return relax(g, relaxations_of_coarsest_, me);
     relax(g, relaxations_, me);
     for_rows_of(g, me, [&](std::size_t i) { g.find_residual(i); });
-    me.barrier();
     if (std::is_same_v<Worker, alone::worker> || grids_[l + 1].points() >= small_grid) {
+      meet(g, written::residual, me);
       correct(l + 1, me);
     } else {
+      meet(g, written::residual_for_one, me);
       alone::worker only;
       if (me.rank() == 0) correct(l + 1, only);
-      me.barrier();
+      meet(grids_[l + 1], written::solution_of_one, me);
     }
     for_rows_of(g, me, [&](std::size_t i) { g.add_correction(i, grids_[l + 1]); });
-    me.barrier();
+    meet(g, written::solution, me);
     relax(g, relaxations_, me);
   }
 
   template <typename Worker>
   void correct(std::size_t l, Worker& me) const {
     for_rows_of(grids_[l], me, [&](std::size_t i) { grids_[l].take_residual(i, grids_[l - 1]); });
-    me.barrier();
+    meet(grids_[l], written::solution, me);
     from(l, me);
   }
 
@@ -75,7 +92,7 @@ class v_cycle {
   static void relax(const Grid& g, std::size_t times, Worker& me) {
     for (std::size_t half = 0; half < 2 * times; ++half) {
       for_rows_of(g, me, [&](std::size_t i) { g.relax(i, half % 2); });
-      me.barrier();
+      meet(g, half + 1 < 2 * times ? written::solution : written::final_solution, me);
     }
   }
 

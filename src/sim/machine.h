@@ -21,6 +21,7 @@
 #include "sim/interface.h"
 #include "sim/machine_pages.h"
 #include "sim/machine_port.h"
+#include "sim/native_memory.h"
 #include "sim/network.h"
 #include "sim/parameters.h"
 #include "sim/processor.h"
@@ -92,12 +93,26 @@ class machine {
 
   event_queue& time() noexcept { return time_; }
   network& connections() noexcept { return network_; }
+  native_memory& native() noexcept { return native_; }
   memory frames() const noexcept { return {frames_.base(), frames_.size(), frames_file_.get(), 0}; }
 
   // --- for processors -----------------------------------------------------------------------------------------------------------------
 
   fibers::fiber& main() noexcept { return main_; }
   void run_on(processor* p) noexcept { running_ = p; }
+
+  // As long as it lives, what is done is not the running program's: the simulator copies memory that the program's hooks know.
+  class aside {
+   public:
+    explicit aside(machine& m) noexcept : machine_(m), was_(std::exchange(m.running_, nullptr)) {}
+    ~aside() { machine_.running_ = was_; }
+    aside(const aside&) = delete;
+    aside& operator=(const aside&) = delete;
+
+   private:
+    machine& machine_;
+    processor* const was_;
+  };
 
  private:
   void build(node& n);
@@ -109,6 +124,7 @@ class machine {
   os::unique_fd frames_file_;
   os::mapping frames_;   // what all nodes' frames are: see machine_pages.h
   os::mapping program_;  // the program's shared memory, at its place
+  native_memory native_;
   fibers::fiber main_;
   std::vector<std::unique_ptr<node>> nodes_;
   exchanges exchanges_;

@@ -36,26 +36,79 @@ bool machine_port::by_interface(handler_id id) const {
   return machine_.interface_of_nodes() && id <= own_ids::refused;
 }
 
+machine_port::sent_by machine_port::how(handler_id id) const {
+  if (!by_interface(id)) return sent_by::software;
+  return id == own_ids::put && machine_.numbers().initiation != 0 ? sent_by::deliberate_update : sent_by::interface;
+}
+
+// --- memory -----------------------------------------------------------------------------------------------------------------------
+
+// What the node's shared memory needs for itself is not the program's.
+result<memory> machine_port::allocate(std::size_t size) {
+  if (!machine_.at(self()).space) return event_port::allocate(size);
+  auto made = machine_.native().allocate(size);
+  if (!made) return made.failure();
+  return memory{made->data(), size, -1, 0};
+}
+
+std::byte* machine_port::mapped(node_id node, const window& w) {
+  if (node == self()) return event_port::mapped(node, w);
+  const interface* i = machine_.interface_of_nodes();
+  if (!i || !i->hardware_writes || node >= nodes()) return nullptr;
+  if (const auto known = bound_.find(w.capability); known != bound_.end()) return known->second;
+  std::byte* there = machine_.at(node).port.mapped(node, w);
+  auto made = there ? machine_.native().bind(node, {there, w.size}) : result<mutable_bytes>(errc::revoked, "nothing is there");
+  return made ? bound_.emplace(w.capability, made->data()).first->second : nullptr;
+}
+
 // --- sending ----------------------------------------------------------------------------------------------------------------------
 
 bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
-  const bool by_software = !by_interface(id);
+  const sent_by by = how(id);
   const std::uint64_t notices = notices_for(node, id, words, payload);
-  const cycles sending = machine_.numbers().send_call + (by_software ? machine_.numbers().messaging + machine_.numbers().notice * notices : 0);
-  if (sending != 0) own().charge(on_processor() ? cost::protocol : cost::interrupt, sending);
-  if (on_processor()) own().take_turn();
-  auto p = std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}, notices});
-  const std::uint64_t size = machine_.numbers().header_bytes + words.size_bytes() + payload.size();
+  if (on_processor()) own().send_updates();
+  // What was asked for has been read already.
+  const cycles leaves = hand_over(by, id == own_ids::get_reply ? 0 : payload.size(), notices);
+  const auto p = [&] {
+    const machine::aside copying(machine_);
+    return std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}, notices});
+  }();
+  const std::uint64_t size = machine_.numbers().header_bytes + payload.size() + (by == sent_by::deliberate_update ? 0 : words.size_bytes());
   machine_port& to = machine_.at(node).port;
-  cycles leaves = by_software ? wait_for_room() : sending != 0 && !on_processor() ? own().handlers_done() : machine_.time().now();
-  if (by_software && !payload.empty() && id != own_ids::get_reply) {  // read from memory; what was asked for has been read already
-    const cycles read = machine_.connections().access(leaves, self(), payload.size(), resource::from::here);
-    leaves = std::max(leaves, read - machine_.numbers().memory_transfer(payload.size()));
-  }
   const cycles left = machine_.connections().travel(leaves, self(), node, size,
                                                     [&to, from = self(), l, p](cycles all_in) { to.arrive(from, l, p, all_in); });
-  if (by_software) sends_.add(left);
+  if (by == sent_by::interface) return true;
+  sends_.add(left);
+  if (machine_.numbers().sends_wait == 0) return true;
+  own().charge(on_processor() ? cost::protocol : cost::interrupt, left - leaves);
+  if (on_processor()) own().take_turn();
   return true;
+}
+
+// SHRIMP 4.5.3: a deliberate update is of a page at most.
+std::size_t machine_port::put_piece(node_id, std::size_t) {
+  return how(own_ids::put) == sent_by::deliberate_update ? dsm::page_bytes : most_payload;
+}
+
+// What a message takes until its first bytes leave; `moved` of them are in memory.
+cycles machine_port::hand_over(sent_by by, std::uint64_t moved, std::uint64_t notices) {
+  const auto& n = machine_.numbers();
+  const auto takes = [this](cycles c) {
+    if (c != 0) own().charge(on_processor() ? cost::protocol : cost::interrupt, c);
+    if (on_processor()) own().take_turn();
+  };
+  if (by == sent_by::interface) {
+    takes(0);
+    return machine_.time().now();
+  }
+  takes(n.send_call + (by == sent_by::software ? n.messaging + n.notice * notices : n.initiation));
+  cycles leaves = wait_for_room();
+  if (n.shared_bus == 0) {
+    takes(machine_.connections().command(leaves, self()) - leaves);
+    leaves = on_processor() ? machine_.time().now() : own().handlers_done();
+  }
+  if (moved == 0) return leaves;
+  return std::max(leaves, machine_.connections().move(leaves, self(), moved, resource::from::here).ready);
 }
 
 // SHRIMP 4.5.3: a transfer is given to the interface when that has room for it; when that is. Until then the processor does nothing else.
@@ -70,6 +123,15 @@ cycles machine_port::wait_for_room() {
   return sender_is_at();
 }
 
+cycles machine_port::send_update(cycles now, node_id node, std::byte* there, bytes what) {
+  const auto copy = std::make_shared<std::vector<std::byte>>(what.begin(), what.end());
+  machine_port& to = machine_.at(node).port;
+  const auto arrive_there = [&to, from = self(), there, copy](cycles all_in) { to.arrive(from, there, copy, all_in); };
+  return machine_.connections().travel(now, self(), node, machine_.numbers().header_bytes + copy->size(), arrive_there, network::what::update);
+}
+
+// --- arriving ---------------------------------------------------------------------------------------------------------------------
+
 // The head of a message is here. Its bytes go into memory, or come out of it for a get; then it is performed, by the interface or by the
 // processor.
 void machine_port::arrive(node_id source, lane l, const std::shared_ptr<parcel>& p, cycles all_in) {
@@ -79,17 +141,37 @@ void machine_port::arrive(node_id source, lane l, const std::shared_ptr<parcel>&
   const std::uint64_t size = reads ? p->words[3] : p->payload.size();
   cycles ready = all_in;
   if (size != 0) {
-    const cycles done = machine_.connections().access(time.now(), self(), size, resource::from::elsewhere);
-    ready = std::max(all_in, reads ? done - n.memory_transfer(size) : done);
+    const auto moved = machine_.connections().move(time.now(), self(), size, resource::from::elsewhere);
+    ready = std::max(all_in, reads ? moved.ready : moved.done);
   }
-  if (n.arrival_interrupt != 0) ready = own().handle(ready, cost::interrupt, n.arrival_interrupt);
-  if (!by_interface(p->id)) ready = own().interrupt(ready, n.messaging + n.notice * p->notices, applying_diffs(*p));
+  const sent_by by = how(p->id);
+  if (n.arrival_interrupt != 0 && by != sent_by::interface) ready = own().handle(ready, cost::interrupt, n.arrival_interrupt);
+  if (by == sent_by::software) ready = own().interrupt(ready, n.messaging + n.notice * p->notices, applying_diffs(*p));
   cycles& last = last_from_[source * lanes + static_cast<std::size_t>(l)];
   last = std::max(last, ready);
-  time.at(last, [this, source, l, p] {
+  time.at(last, [this, source, l, p, by] {
+    if (by == sent_by::deliberate_update) forget_lines(p->words, p->payload.size());
     handle(source, l, *p);
     own().wake();
   });
+}
+
+// A packet of automatic updates.
+void machine_port::arrive(node_id source, std::byte* there, const std::shared_ptr<std::vector<std::byte>>& what, cycles all_in) {
+  const auto moved = machine_.connections().move(machine_.time().now(), self(), what->size(), resource::from::elsewhere);
+  cycles& last = last_from_[source * lanes + static_cast<std::size_t>(lane::request)];
+  last = std::max({last, all_in, moved.done});
+  machine_.time().at(last, [this, there, what] {
+    own().forget(there, what->size());
+    std::copy(what->begin(), what->end(), there);
+    own().wake();
+  });
+}
+
+// SHRIMP 2.1: caches stay consistent with what the interface writes.
+void machine_port::forget_lines(std::span<const word> words, std::size_t size) {
+  const auto access = windows_.enter(static_cast<std::uint32_t>(words[0]), words[1], words[2], size, rights::write, self());
+  if (access) own().forget(access.base() + words[2], size);
 }
 
 // Notices come with what synchronises, in one message or several of which the last word says how much is to follow. Cashmere 2.1: each
@@ -168,7 +250,8 @@ bool machine_port::poll() {
 
 status machine_port::nudge(node_id node) {
   if (auto fine = check_node(node); !fine) return fine;
-  if (node != self()) return post(node, lane::request, own_ids::nudge, {});
+  // SHRIMP 4.4: programs look at their memory for what arrives there, and need not be told. Here it has their waits look again by itself.
+  if (node != self()) return how(own_ids::put) == sent_by::deliberate_update ? status() : post(node, lane::request, own_ids::nudge, {});
   own().wake();
   return {};
 }

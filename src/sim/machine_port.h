@@ -2,6 +2,9 @@
 //
 // With a memory-mapped interface, puts, gets, atomic operations and words of queues are performed by the other node's interface, and its
 // processor is not disturbed. Without one, everything is a message, and costs software at both ends and an interrupt.
+//
+// Memory that the port allocates for the program is native_memory. mapped() gives memory of this node that is bound to the other's: stores
+// travel, loads find what this node has stored.
 #pragma once
 
 #include <map>
@@ -22,6 +25,8 @@ class machine_port final : public event_port {
   const char* name() const noexcept override { return "simulated"; }
   capabilities can() const noexcept override;
   duration now() const override;
+  result<memory> allocate(std::size_t size) override;
+  std::byte* mapped(node_id node, const window& w) override;
 
   using event_port::enqueue;
   status enqueue(node_id node, const queue& q, std::span<const word> values) override;
@@ -31,12 +36,25 @@ class machine_port final : public event_port {
   bool poll() override;
   status nudge(node_id node) override;
 
+  // A packet of automatic updates, for memory of another node; when it has left.
+  cycles send_update(cycles now, node_id node, std::byte* there, bytes what);
+
  private:
   bool try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) override;
   result<word> atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b) override;
   void kick() override;
+  std::size_t put_piece(node_id, std::size_t) override;
 
+  enum class sent_by : std::uint8_t {
+    software,            // at both ends
+    deliberate_update,   // the interface moves it from memory to memory
+    interface,           // the interface does it all
+  };
+  sent_by how(handler_id id) const;
+  cycles hand_over(sent_by by, std::uint64_t moved, std::uint64_t notices);
   void arrive(node_id source, lane l, const std::shared_ptr<parcel>& p, cycles all_in);
+  void arrive(node_id source, std::byte* there, const std::shared_ptr<std::vector<std::byte>>& what, cycles all_in);
+  void forget_lines(std::span<const word> words, std::size_t size);
   // List processing: how many notices a message brings, told with its last piece.
   std::uint64_t notices_for(node_id node, handler_id id, std::span<const word> words, bytes payload);
   cycles applying_diffs(const parcel& p) const;
@@ -48,8 +66,9 @@ class machine_port final : public event_port {
   machine& machine_;
   bool kicked_ = false;
   std::map<std::pair<node_id, handler_id>, std::vector<std::byte>> growing_;  // what has been sent of a parcel
-  write_buffer sends_;  // messages by software that have not left; used where there is a bound
+  write_buffer sends_;  // by software and by deliberate update that have not left; used where there is a bound
   std::vector<cycles> last_from_;  // by node and lane: when the last one was performed here; they stay in order
+  std::map<std::uint64_t, std::byte*> bound_;  // by capability: memory of this node that is bound to such a window
 };
 
 }  // namespace weft::sim

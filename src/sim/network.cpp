@@ -1,13 +1,15 @@
 #include "sim/network.h"
 
+#include <algorithm>
+
 namespace weft::sim {
 
-cycles network::travel(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void(cycles)> then) {
+cycles network::travel(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void(cycles)> then, what sent) {
   ++nodes_[from].messages;
   nodes_[from].bytes += bytes;
-  const cycles transfer = parameters_.transfer(bytes);
-  const cycles left = nodes_[from].out.serve(now, transfer);
-  time_.at(left - transfer + parameters_.network_latency(),
+  const cycles transfer = parameters_.transfer(bytes), leaving = sent == what::update ? parameters_.update_transfer(bytes) : transfer;
+  const cycles left = nodes_[from].out.serve(now, leaving);
+  time_.at(left - leaving + parameters_.network_latency(),
            [this, to, transfer, then = std::move(then)] { then(nodes_[to].in.serve(time_.now(), transfer)); });
   return left;
 }
@@ -16,6 +18,18 @@ cycles network::access(cycles now, node_id at, std::uint64_t bytes, resource::fr
   const cycles transfer = parameters_.memory_transfer(bytes);
   const cycles ready = nodes_[at].memory.serve(now, parameters_.memory_setup + transfer, whom);
   return nodes_[at].bus.serve(ready - transfer, transfer, whom);
+}
+
+network::moved network::move(cycles now, node_id at, std::uint64_t bytes, resource::from whom) {
+  const cycles by_memory = parameters_.memory_transfer(bytes);
+  const cycles transfer = parameters_.shared_bus != 0 ? by_memory : std::max(by_memory, parameters_.transfer(bytes));
+  const cycles ready = nodes_[at].memory.serve(now, parameters_.memory_setup + transfer, whom);
+  const cycles done = nodes_[at].bus.serve(ready - transfer, transfer, whom);
+  return {done - transfer, done};
+}
+
+cycles network::command(cycles now, node_id at) {
+  return nodes_[at].bus.serve(now, parameters_.memory_transfer(16), resource::from::here);  // SHRIMP 2.3: a load and a store
 }
 
 void network::fetch_line(cycles now, node_id from, node_id to, std::function<void()> done) {
@@ -32,9 +46,10 @@ void network::fetch_line(cycles now, node_id from, node_id to, std::function<voi
 }
 
 cycles network::write(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void()> done) {
-  return travel(now, from, to, parameters_.header_bytes + bytes, [this, to, bytes, done = std::move(done)](cycles all_in) {
+  const auto arrive = [this, to, bytes, done = std::move(done)](cycles all_in) {
     time_.at(std::max(all_in, access(time_.now(), to, bytes, resource::from::elsewhere)), done);
-  });
+  };
+  return travel(now, from, to, parameters_.header_bytes + bytes, arrive, what::update);
 }
 
 }  // namespace weft::sim

@@ -28,10 +28,21 @@ class network {
 
   // Sends so many bytes; `then` runs when the head has arrived, with the time at which the last byte will be in. `now` may be a little
   // ahead of the queue's time, if it is the sending processor's. When the last byte has left.
-  cycles travel(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void(cycles all_in)> then);
+  enum class what : std::uint8_t { message, update };  // a write that is forwarded is an update
+  cycles travel(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void(cycles all_in)> then, what sent = what::message);
 
   // A node's memory reads or writes so many bytes; when it is done.
   cycles access(cycles now, node_id at, std::uint64_t bytes, resource::from whom);
+
+  // The same for an interface that moves a message from or to memory: `ready` when its first bytes are, `done` when all are. Where processor
+  // and interface do not share the bus, it is taken for as long as the network takes for the bytes.
+  struct moved {
+    cycles ready, done;
+  };
+  moved move(cycles now, node_id at, std::uint64_t bytes, resource::from whom);
+
+  // A processor tells its interface to send something, over the bus; when it has.
+  cycles command(cycles now, node_id at);
 
   // The interface of `from` fetches a line of another node's memory.
   void fetch_line(cycles now, node_id from, node_id to, std::function<void()> done);

@@ -39,6 +39,12 @@ struct parameters {
   std::uint64_t send_call = 0;
   std::uint64_t arrival_interrupt = 0;
   std::uint64_t send_queue = 0;
+  std::uint64_t initiation = 0;
+  std::uint64_t sends_wait = 0;
+  std::uint64_t shared_bus = 1;
+  std::uint64_t outgoing_fifo = 0;
+  std::uint64_t combining_time = 100;
+  std::uint64_t update_bandwidth = 0;
   std::uint64_t cache_ways = 1;
   std::uint64_t write_buffer = 4;
   std::uint64_t merge_buffer = 8;
@@ -73,6 +79,9 @@ struct parameters {
     return latency > path ? latency : path;
   }
   std::uint64_t transfer(std::uint64_t bytes) const noexcept { return (bytes * megahertz + bandwidth - 1) / bandwidth; }
+  std::uint64_t update_transfer(std::uint64_t bytes) const noexcept {  // out of a node, of what its interface has seen being written
+    return update_bandwidth != 0 ? (bytes * megahertz + update_bandwidth - 1) / update_bandwidth : transfer(bytes);
+  }
   std::uint64_t line_fill() const noexcept { return memory_setup + memory_transfer(line_bytes); }  // from an idle memory
   std::uint64_t memory_transfer(std::uint64_t bytes) const noexcept { return (bytes + memory_bandwidth - 1) / memory_bandwidth; }
 };

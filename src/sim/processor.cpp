@@ -1,5 +1,7 @@
 #include "sim/processor.h"
 
+#include <algorithm>
+
 #include "dsm/pages.h"
 #include "runtime/ending.h"
 #include "sim/machine.h"
@@ -9,10 +11,13 @@ namespace weft::sim {
 processor::processor(machine& in, node_id self)
     : machine_(in),
       self_(self),
+      by_page_(!machine_options::is_cashmere(in.options().protocol)),
       tlb_(in.numbers().tlb_entries, in.numbers().memory_pages),
       cache_(in.numbers().cache_bytes, in.numbers().line_bytes, in.numbers().cache_ways),
       writes_(in.numbers().write_buffer),
-      merge_(in.numbers().merge_buffer, in.numbers().line_bytes) {}
+      fifo_(std::max<std::uint64_t>(in.numbers().outgoing_fifo / 8, 1)),
+      merge_(in.numbers().merge_buffer, in.numbers().line_bytes),
+      updates_(in, *this) {}
 
 // --- running ----------------------------------------------------------------------------------------------------------------------
 
@@ -41,6 +46,7 @@ void processor::leave() {
 
 void processor::take_turn() {
   event_queue& time = machine_.time();
+  updates_.see();
   do {
     absorb();
     if (time.next() > now_) break;
@@ -51,6 +57,7 @@ void processor::take_turn() {
 }
 
 void processor::stand_still(cost as) {
+  updates_.send_all();
   const cycles began = now_;
   standing_ = true;
   ++stand_;
@@ -63,6 +70,7 @@ void processor::stand_still(cost as) {
 }
 
 void processor::wake() {
+  ++news_;
   if (!standing_ || waking_) return;
   waking_ = true;
   machine_.time().at(machine_.time().now(), [this] {
@@ -76,7 +84,10 @@ bool processor::wait(condition until, base::nanoseconds limit) {
   take_turn();
   const bool limited = limit < base::second;
   const cycles deadline = limited ? now_ + machine_.cycles_of(limit) : never;
-  while (!until()) {
+  while (true) {
+    const std::uint64_t known = news_;
+    if (until()) return true;
+    if (news_ != known) continue;  // the condition refers to memory, and others went on meanwhile
     if (now_ >= deadline) {
       machine_.look_for_deadlock();
       return false;
@@ -87,7 +98,6 @@ bool processor::wait(condition until, base::nanoseconds limit) {
       });
     stand_still(machine_.at(self_).waits_count_as());
   }
-  return true;
 }
 
 // A processor that stands still looks for messages by itself; one that computes is interrupted.
@@ -140,8 +150,46 @@ void processor::refer(std::uint64_t offset, std::uint64_t size, bool write) {
   if (write) {
     written(offset, size);
   } else if (const std::uint64_t place = frame_ + offset % dsm::page_bytes; !cache_.holds(place)) {
-    read_miss(offset, place);
+    bring_in(place);
+    fill(offset);
   }
+}
+
+// Written back.
+void processor::refer_native(std::uint64_t offset, bool write) {
+  ++references_;
+  if (now_ > machine_.time().next() + machine_.numbers().slack || stolen_ != 0) take_turn();
+  updates_.see();
+  const std::uint64_t page = native_page(offset);
+  if (page != last_page_) translate(page);
+  const std::uint64_t place = frame_ + offset % dsm::page_bytes;
+  if (!cache_.holds(place)) {
+    bring_in(place);
+    fill_from_here();
+  }
+  if (write) cache_.soil(place);
+}
+
+// Written through (SHRIMP 2.1: a cache may be told page by page).
+void processor::store_bound(std::uint64_t offset, std::uint64_t size) {
+  ++references_;
+  if (now_ > machine_.time().next() + machine_.numbers().slack || stolen_ != 0) take_turn();
+  for (std::uint64_t page = native_page(offset); page <= native_page(offset + size - 1); ++page)
+    if (page != last_page_) translate(page);
+  updates_.store(*machine_.native().bound(offset), offset, size);
+}
+
+void processor::forget(const std::byte* at, std::size_t size) {
+  const std::uint64_t line = machine_.numbers().line_bytes;
+  const std::uint64_t first = native_memory::offset_of(at);
+  if (!machine_.native().holds(first)) return;
+  for (std::uint64_t offset = first / line * line; offset < first + size; offset += line)
+    cache_.purge(frame_of(native_page(offset)) + offset % dsm::page_bytes, line);
+}
+
+// Native pages come after those of shared memory.
+std::uint64_t processor::native_page(std::uint64_t offset) const noexcept {
+  return machine_.numbers().memory_pages + offset / dsm::page_bytes - native_memory::first_page;
 }
 
 // Fibonacci hashing: different pages have different frames, spread over the cache whatever their distance.
@@ -158,11 +206,16 @@ void processor::translate(std::uint64_t page) {
   tlb_.fill(page);
 }
 
-void processor::read_miss(std::uint64_t offset, std::uint64_t place) {
+// A line gets its place; one that was there and dirty is written back.
+void processor::bring_in(std::uint64_t place) {
   ++misses_;
   const auto victim = cache_.fill(place);
   if (victim) machine_.connections().access(now_, self_, machine_.numbers().line_bytes, resource::from::here);
-  fill(offset);
+}
+
+void processor::fill_from_here() {
+  const cycles done = machine_.connections().access(now_, self_, machine_.numbers().line_bytes, resource::from::here);
+  spend(cost::cache_stall, done - now_);
 }
 
 // Brings a line from where the page's memory is.
@@ -172,11 +225,7 @@ void processor::fill(std::uint64_t offset) {
   const node_id where = machine_.interface_of_nodes() && !machine_.interface_of_nodes()->copies_pages ? pages_->memory_of(page) : self_;
   const bool by_software = where != self_ && !machine_.interface_of_nodes()->hardware_reads;
   // Cashmere 2.3: a line that software has fetched once is in local memory from then on.
-  if (where == self_ || (by_software && !pages_->first_use_of_line(page, offset % dsm::page_bytes / n.line_bytes))) {
-    const cycles done = machine_.connections().access(now_, self_, n.line_bytes, resource::from::here);
-    spend(cost::cache_stall, done - now_);
-    return;
-  }
+  if (where == self_ || (by_software && !pages_->first_use_of_line(page, offset % dsm::page_bytes / n.line_bytes))) return fill_from_here();
   if (by_software) spend(cost::cache_stall, n.ecc_interrupt);
   take_turn();
   bool there = false;
@@ -187,22 +236,26 @@ void processor::fill(std::uint64_t offset) {
   while (!there) stand_still(cost::cache_stall);
   if (!by_software) return;
   // Cashmere 2.3: the handler writes the line to local memory, and the program, which goes on, misses it once more.
-  for (int access = 0; access < 2; ++access)
-    spend(cost::cache_stall, machine_.connections().access(now_, self_, n.line_bytes, resource::from::here) - now_);
+  fill_from_here();
+  fill_from_here();
 }
 
 // Where writes are forwarded the cache is written through, and a line that is not there is not brought in. Without an interface that
-// forwards them it is written back.
+// forwards them it is written back. So it is for pages that are at home on a machine of SHRIMP's kind (2.1: a cache may be told page by page).
 void processor::written(std::uint64_t offset, std::uint64_t size) {
   const auto& n = machine_.numbers();
   const interface* i = machine_.interface_of_nodes();
   pages_->note_write(offset, size);
-  if (!i || !i->hardware_writes) {
+  const bool stays = !i || (by_page_ && pages_->memory_of(offset / dsm::page_bytes) == self_);
+  if (stays || !i->hardware_writes) {
     const std::uint64_t place = frame_ + offset % dsm::page_bytes;
-    if (!cache_.holds(place)) read_miss(offset, place);
+    if (!cache_.holds(place)) {
+      bring_in(place);
+      fill(offset);
+    }
     cache_.soil(place);
   }
-  if (!i) return;
+  if (stays) return;
   if (!i->hardware_writes) {
     spend(cost::protocol, n.doubled_write);
     if (pages_->memory_of(offset / dsm::page_bytes) == self_) return;
@@ -218,10 +271,13 @@ void processor::forward(std::uint64_t offset, std::uint64_t bytes) {
   const node_id home = pages_->memory_of(offset / dsm::page_bytes);
   if (home == self_ || ((i.copies_pages || !i.hardware_reads) && i.hardware_writes)) {
     performed_here_at_ = std::max(performed_here_at_, machine_.connections().access(now_, self_, bytes, resource::from::here));
-    if (home == self_) return writes_.add(performed_here_at_);
+    if (home == self_ || machine_.numbers().outgoing_fifo != 0) writes_.add(performed_here_at_);
+    if (home == self_) return;
   }
+  write_buffer& waits_in = machine_.numbers().outgoing_fifo != 0 ? fifo_ : writes_;
+  spend(cost::cache_stall, waits_in.room_at(now_) - now_);
   ++under_way_;
-  writes_.add(machine_.connections().write(now_, self_, home, bytes, [this] {
+  waits_in.add(machine_.connections().write(now_, self_, home, bytes, [this] {
     --under_way_;
     wake();
   }));

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "fibers/fiber.h"
+#include "sim/automatic_updates.h"
 #include "sim/breakdown.h"
 #include "sim/cache.h"
 #include "sim/merge_buffer.h"
@@ -39,6 +40,9 @@ class processor {
 
   void compute(cycles c) noexcept { now_ += c; }
   void refer(std::uint64_t offset, std::uint64_t size, bool write);  // of shared memory
+  // Of native_memory, within a line; the offset is from the shared region's start. Where it is bound to another node's, all of a copy at once.
+  void refer_native(std::uint64_t offset, bool write);
+  void store_bound(std::uint64_t offset, std::uint64_t size);
 
   // --- by the code that runs on it --------------------------------------------------------------------------------------------------
 
@@ -56,6 +60,9 @@ class processor {
   // Stands still until wake().
   void stand_still(cost as);
 
+  // Its stores into bound memory leave before what it does next.
+  void send_updates() { updates_.send_all(); }
+
   // Until all of its writes are where they belong.
   void flush();
 
@@ -67,6 +74,9 @@ class processor {
   void purge(std::uint64_t page);
 
   // --- by events --------------------------------------------------------------------------------------------------------------------
+
+  // Native memory was written by the interface: lines of it in the cache are out of date.
+  void forget(const std::byte* at, std::size_t size);
 
   void wake();
   bool standing() const noexcept { return standing_; }
@@ -91,14 +101,17 @@ class processor {
   void steal(cost c, cycles amount) noexcept;
   void absorb() noexcept { now_ += std::exchange(stolen_, 0); }
   static std::uint64_t frame_of(std::uint64_t page) noexcept;
+  std::uint64_t native_page(std::uint64_t offset) const noexcept;
   void translate(std::uint64_t page);
-  void read_miss(std::uint64_t offset, std::uint64_t place);
+  void bring_in(std::uint64_t place);
   void fill(std::uint64_t offset);
+  void fill_from_here();
   void written(std::uint64_t offset, std::uint64_t size);
   void forward(std::uint64_t offset, std::uint64_t bytes);
 
   machine& machine_;
   const node_id self_;
+  const bool by_page_;  // whether a page is written through or back
   machine_pages* pages_ = nullptr;
   std::unique_ptr<fibers::fiber> fiber_;
   cycles now_ = 0;
@@ -106,12 +119,15 @@ class processor {
   cycles handler_free_at_ = 0;  // its handlers run one at a time
   cycles diffs_in_stand_ = 0;   // handlers' time for diffs since it stands still
   bool standing_ = false, waking_ = false;
+  std::uint64_t news_ = 0;      // how often it was to wake
   std::uint64_t stand_ = 0;     // which one: an alarm of an earlier one is stale
 
   tlb tlb_;
   cache cache_;
   write_buffer writes_;
+  write_buffer fifo_;  // of the interface, for writes to other nodes; used where there is one
   merge_buffer merge_;
+  automatic_updates updates_;
   // The cache is indexed by physical addresses, and frames are given to pages at random, as by a system that knows no page colours.
   std::uint64_t last_page_ = ~std::uint64_t{0}, frame_ = 0;  // the address of that page's frame
   std::uint64_t under_way_ = 0;   // its writes to other nodes that are not there yet

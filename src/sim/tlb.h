@@ -8,12 +8,14 @@ namespace weft::sim {
 
 class tlb {
  public:
+  // Pages are numbered; there may come to be more than `pages`.
   tlb(std::uint64_t entries, std::uint64_t pages) : ring_(entries, none), place_(pages) {}
 
-  bool holds(std::uint64_t page) const noexcept { return place_[page] != 0; }
+  bool holds(std::uint64_t page) const noexcept { return page < place_.size() && place_[page] != 0; }
 
-  void fill(std::uint64_t page) noexcept {
+  void fill(std::uint64_t page) {
     if (holds(page)) return;
+    if (page >= place_.size()) place_.resize(page + 1);
     drop(ring_[next_]);
     ring_[next_] = page;
     place_[page] = static_cast<std::uint16_t>(next_ + 1);

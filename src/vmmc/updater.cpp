@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::chrono::nanoseconds shortest_delay = std::chrono::microseconds(50);
 
+// Other nodes' memory. A simulated interface maps stores and no loads, and does not call itself one that maps.
+bool can_map(const imported& to) {
+  weft::port& p = to.port();
+  return p.can().mapped || (to.node() != p.self() && p.mapped(to.node(), to.window()));
+}
+
 }  // namespace
 
 result<std::shared_ptr<bound_memory>> updater::make(const imported& to, std::uint64_t offset, std::size_t size, const binding_options& options) {
@@ -35,7 +41,7 @@ result<std::shared_ptr<bound_memory>> updater::bind(const imported& to, std::uin
     return {errc::no_right, base::format("node %u exports '%s' without the right to write", to.node(), to.name().c_str())};
   if (!options.local.empty() && options.local.size() < size) return {errc::invalid_argument, "the local memory is smaller than the binding"};
   if (options.way == update_way::automatic)
-    options.way = to.port().can().mapped && options.local.empty() ? update_way::mapped : update_way::tracked;
+    options.way = options.local.empty() && can_map(to) ? update_way::mapped : update_way::tracked;
   auto made = make(to, offset, size, options);
   if (made) add(*made);
   return made;

@@ -16,8 +16,6 @@ using namespace communication;
 
 namespace {
 
-using clock = std::chrono::steady_clock;
-
 // How long to let the exporter be before it is asked again for a name that it did not have.
 constexpr std::chrono::microseconds first_pause(200), longest_pause(20000);
 
@@ -72,10 +70,10 @@ result<exported> vmmc::export_memory(std::string_view name, const memory& m, exp
 
 result<imported> vmmc::import_memory(node_id node, std::string_view name, import_options options) {
   port::duration pause = first_pause;
-  const auto start = clock::now();
+  const auto start = port().now();
   const word words[] = {static_cast<word>(options.need)};
   while (true) {
-    const auto left = options.limit - (clock::now() - start);
+    const auto left = options.limit - (port().now() - start);
     auto got = state_->asked.ask(port(), node, own::ask_import, words, base::bytes_of(name), std::max<port::duration>(left, first_pause));
     if (!got) return {got.code(), base::format("cannot import '%s': %s", std::string(name).c_str(), got.sentence().c_str())};
     const auto& w = got->words;
@@ -90,7 +88,7 @@ result<imported> vmmc::import_memory(node_id node, std::string_view name, import
       made->name = name;
       return imported(std::move(made));
     }
-    if (clock::now() - start + pause > options.limit)
+    if (port().now() - start + pause > options.limit)
       return {errc::timed_out, base::format("node %u has not exported '%s' for %.3g s", node, std::string(name).c_str(),
                                             static_cast<double>(options.limit.count()) / 1e9)};
     port().wait([&] { return port().failed(node); }, pause).ignore();

@@ -1,6 +1,7 @@
 // Production protocols on the simulated machine.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <set>
 #include <vector>
 
@@ -119,6 +120,116 @@ TEST(machine, who_sends_waits_for_room_in_the_interface) {
   EXPECT_GT(time_of_sending(2), page);
   EXPECT_LT(time_of_sending(2), 2 * page);
   EXPECT_GT(time_of_sending(1), 2 * page);
+}
+
+// Node 0 stores words into memory of its own that is bound to node 1's, then a flag elsewhere in it, and stores other things into the words
+// when node 1 has seen the flag. What node 1 finds with the flag, when it does, and how many packets there were.
+struct bound_stores {
+  std::vector<word> found;
+  cycles flag_stored = 0, flag_seen = 0;
+  std::uint64_t packets = 0;
+};
+bound_stores store_into_bound_memory(const char* by, std::size_t words) {
+  constexpr std::size_t flag = 500;
+  machine m(options("hlrc", 2, by));
+  bound_stores s;
+  m.run([&](machine::node& n) {
+    const memory mine = n.port.allocate(dsm::page_bytes).or_throw();
+    auto* own = reinterpret_cast<word*>(mine.base);
+    const window w = n.port.expose(mine, rights::all).or_throw();
+    const auto all = m.exchange(n, std::as_bytes(std::span(&w, 1)));
+    if (n.cpu.self() == 1) {
+      EXPECT_TRUE(n.port.wait([&] { return own[flag] == 1; }, std::chrono::hours(1)));
+      s.flag_seen = n.cpu.now();
+      s.found.assign(own, own + words);
+    } else {
+      window theirs;
+      std::memcpy(&theirs, all[1].data(), sizeof theirs);
+      auto* bound = reinterpret_cast<word*>(n.port.mapped(1, theirs));
+      const std::uint64_t before = m.connections().at(0).messages;
+      const auto store = [&](std::size_t i, word value) {  // as a program's hooks say it: before it is done
+        n.cpu.store_bound(native_memory::offset_of(reinterpret_cast<std::byte*>(bound + i)), sizeof(word));
+        bound[i] = value;
+      };
+      for (std::size_t i = 0; i < words; ++i) store(i, i + 7);
+      store(flag, 1);
+      s.flag_stored = n.cpu.now();
+      n.cpu.send_updates();
+      s.packets = m.connections().at(0).messages - before;
+      n.port.fence(1).or_throw();
+      for (std::size_t i = 0; i < words; ++i) store(i, 0);
+      n.cpu.send_updates();
+    }
+    m.exchange(n, {});
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return s;
+}
+
+// SHRIMP 2.2, 4.5.1.
+TEST(machine, stores_into_bound_memory_arrive_in_order_after_the_network_s_latency) {
+  const std::size_t words = 20;
+  for (const char* by : {"CHHN", "CHHM"}) {
+    const auto s = store_into_bound_memory(by, words);
+    for (std::size_t i = 0; i < words; ++i) EXPECT_EQ(s.found.at(i), i + 7) << by;
+    EXPECT_GE(s.flag_seen, s.flag_stored + parameters().latency) << by;
+    EXPECT_EQ(s.packets, std::string(by) == "CHHN" ? words + 1 : 2u) << by;
+  }
+}
+
+TEST(machine, without_an_interface_that_forwards_writes_nothing_is_mapped) {
+  machine m(options("hlrc", 2));
+  m.run([&](machine::node& n) {
+    const memory mine = n.port.allocate(dsm::page_bytes).or_throw();
+    const window w = n.port.expose(mine, rights::all).or_throw();
+    const auto all = m.exchange(n, std::as_bytes(std::span(&w, 1)));
+    window theirs;
+    std::memcpy(&theirs, all[1 - n.cpu.self()].data(), sizeof theirs);
+    EXPECT_EQ(n.port.mapped(1 - n.cpu.self(), theirs), nullptr);
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+}
+
+// What a processor is busy for with a deliberate update of so many bytes, and what it then takes to read a line that the cache lacks.
+struct sent_and_read {
+  cycles sent, read;
+};
+sent_and_read send_and_read(std::size_t size, std::uint64_t sends_wait, std::uint64_t shared_bus) {
+  auto o = options("hlrc", 2, "CHHN");
+  o.numbers.initiation = 100;
+  o.numbers.sends_wait = sends_wait;
+  o.numbers.shared_bus = shared_bus;
+  o.numbers.bandwidth = 20;  // slow: ten cycles a byte
+  machine m(o);
+  sent_and_read took{};
+  m.run([&](machine::node& n) {
+    const memory mine = n.port.allocate(4 * dsm::page_bytes).or_throw();
+    const window w = n.port.expose(mine, rights::all).or_throw();
+    const auto all = m.exchange(n, std::as_bytes(std::span(&w, 1)));
+    if (n.cpu.self() == 0) {
+      window theirs;
+      std::memcpy(&theirs, all[1].data(), sizeof theirs);
+      const std::uint64_t line = native_memory::offset_of(mine.base) + 2 * dsm::page_bytes;
+      n.cpu.refer_native(line, false);  // the page is in the TLB from now on
+      const cycles began = n.cpu.now();
+      EXPECT_TRUE(n.port.put(1, theirs, 0, {mine.base, size}));
+      took.sent = n.cpu.now() - began;
+      n.cpu.refer_native(line + 64, false);
+      took.read = n.cpu.now() - began - took.sent;
+    }
+    m.exchange(n, {});
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return took;
+}
+
+// SHRIMP 4.5.3 and 2.1: a send may wait until all has left, and an interface that moves a page may hold the bus.
+TEST(machine, a_deliberate_update_takes_its_initiation_and_what_its_bytes_take_where_that_is_waited_for) {
+  const std::size_t size = 2048;
+  EXPECT_EQ(send_and_read(size, 0, 1).sent, 100u);
+  EXPECT_GT(send_and_read(size, 1, 1).sent, 100u + 10 * size);
+  EXPECT_LT(send_and_read(size, 0, 1).read, 3000u);
+  EXPECT_GT(send_and_read(size, 0, 0).read, 9 * size);
 }
 
 TEST(machine, calls_and_interrupts_for_every_message_take_time) {

@@ -22,6 +22,7 @@ simulation experiment::simulation_of(const point& p) const {
   s.words = {request_.programs + "/" + p.program + "_sim"};
   const auto& size = request_.quick ? program.quick : program.arguments;
   s.words.insert(s.words.end(), size.begin(), size.end());
+  s.words.insert(s.words.end(), system.arguments.begin(), system.arguments.end());
   s.settings = system.settings;
   s.settings["processors"] = std::to_string(p.processors);
   for (const auto& [name, value] : p.variation) s.settings[name] = value;

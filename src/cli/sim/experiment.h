@@ -24,6 +24,7 @@ struct program {
 struct system {
   std::string name;
   setting_map settings;
+  std::vector<std::string> arguments = {};  // that programs get besides their own
 };
 
 // One run: a program, a system, so many processors, and what else is different.

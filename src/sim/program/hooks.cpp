@@ -15,6 +15,7 @@ extern "C" void __sanitizer_cov_trace_pc();
 
 namespace {
 
+using weft::sim::native_memory;
 using weft::sim::processor;
 using weft::sim::simulated;
 
@@ -23,21 +24,31 @@ inline processor* running() noexcept {
   return simulated ? simulated->running() : nullptr;
 }
 
+template <typename Refer>
+inline void in_pieces(std::uint64_t offset, std::size_t size, std::size_t widest, Refer&& refer) {
+  while (size != 0) {
+    const std::size_t piece = std::min<std::size_t>(size, widest - offset % widest);
+    refer(offset, piece);
+    offset += piece;
+    size -= piece;
+  }
+}
+
 inline void referred(const void* at, std::size_t size, bool write) {
   processor* p = running();
   if (!p) return;
   const bool copies = size > 16;
   if (copies) p->compute(size / 8);  // instructions that are not in the program's own code
-  std::uint64_t offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(weft::runtime::region_base);
-  if (offset >= weft::runtime::region_bytes) return;
+  const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(weft::runtime::region_base);
+  if (offset >= native_memory::first + native_memory::most) return;
   const std::size_t widest = copies ? simulated->numbers().line_bytes : 8;  // a line, or a register
-  if (offset + size > simulated->numbers().memory_pages * weft::dsm::page_bytes) return;  // the access itself will fail
-  while (size != 0) {
-    const std::size_t piece = std::min<std::size_t>(size, widest - offset % widest);
-    p->refer(offset, piece, write);
-    offset += piece;
-    size -= piece;
+  if (offset >= native_memory::first) {
+    if (!simulated->native().holds(offset)) return;
+    if (write && simulated->native().bound(offset)) return p->store_bound(offset, size);
+    return in_pieces(offset, size, widest, [&](std::uint64_t from, std::size_t) { p->refer_native(from, write); });
   }
+  if (offset + size > simulated->numbers().memory_pages * weft::dsm::page_bytes) return;  // the access itself will fail
+  in_pieces(offset, size, widest, [&](std::uint64_t from, std::size_t piece) { p->refer(from, piece, write); });
 }
 
 inline void loaded(const void* at, std::size_t size) { referred(at, size, false); }
