@@ -21,14 +21,19 @@ constexpr std::size_t gather_bytes = 2 * space::most_gathered;  // for each node
 
 result<std::unique_ptr<direct_space>> direct_space::create(port& p, const dsm::exchange& with_all) {
   const std::size_t header_pages = (sizeof(header) + p.nodes() * gather_bytes + dsm::page_bytes - 1) / dsm::page_bytes;
-  auto common = common_memory_file(p, header_pages * dsm::page_bytes, with_all);
-  if (!common) return common.failure();
-  os::unique_fd file = std::move(*common);
-  void* at =
-      ::mmap(region_base, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file.get(), 0);
+  os::unique_fd file;
+  if (p.nodes() > 1) {
+    auto common = common_memory_file(p, header_pages * dsm::page_bytes, with_all);
+    if (!common) return common.failure();
+    file = std::move(*common);
+  }
+  const int access = file ? PROT_READ | PROT_WRITE : PROT_NONE, kind = file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  void* at = ::mmap(region_base, region_bytes, access, kind | MAP_FIXED_NOREPLACE | MAP_NORESERVE, file.get(), 0);
   if (at != region_base) return base::system_failure("mapping the shared region", at == MAP_FAILED ? errno : EEXIST);
   os::mapping region(region_base, region_bytes);
   os::leave_out_of_core_dumps(region);
+  if (!file && ::mprotect(region_base, header_pages * dsm::page_bytes, PROT_READ | PROT_WRITE) != 0)
+    return base::system_failure("opening the shared region", errno);
   if (p.self() == 0) ::new (region.base()) header(p.nodes());
   std::unique_ptr<direct_space> s(new direct_space(p, std::move(file), std::move(region)));
   if (auto made = s->make_heap(header_pages, with_all); !made) return made;
@@ -36,26 +41,42 @@ result<std::unique_ptr<direct_space>> direct_space::create(port& p, const dsm::e
   return s;
 }
 
-// The file grows by a byte written at its new end: of all ways to grow one, this cannot shrink it when two nodes grow at once.
 status direct_space::make_heap(std::size_t header_pages, const dsm::exchange& with_all) {
   heap_offset_ = header_pages * dsm::page_bytes;
-  const auto grow_file = [this](dsm::page_id end) -> status {
-    const auto last = heap_offset_ + std::size_t{end} * dsm::page_bytes - 1;
-    if (::pwrite(file_.get(), "", 1, static_cast<off_t>(last)) == 1) return {};
-    return base::system_failure("growing the shared memory", errno);
+  const auto grow = [this](dsm::page_id end) {
+    const auto size = std::size_t{end} * dsm::page_bytes;
+    return file_ ? grow_file(heap_offset_ + size) : open_memory(size);
   };
   auto heap = dsm::heap::create(port_, region_base + heap_offset_, region_pages - static_cast<dsm::page_id>(header_pages), nullptr,
-                                grow_file, with_all);
+                                grow, with_all);
   if (!heap) return heap.failure();
   heap_ = std::move(*heap);
-  return os::set_trap(SIGBUS, *this);
+  return os::set_trap(trapped_signal(), *this);
+}
+
+// A byte is written at the new end: of all ways to grow a file, this cannot shrink it when two nodes grow it at once.
+status direct_space::grow_file(std::size_t size) {
+  if (::pwrite(file_.get(), "", 1, static_cast<off_t>(size - 1)) == 1) return {};
+  return base::system_failure("growing the shared memory", errno);
+}
+
+// Only opens, so threads that grow the heap at once may do it in any order.
+status direct_space::open_memory(std::size_t heap_bytes) {
+  std::byte* const heap = region_.base() + heap_offset_;
+  if (::mprotect(heap, heap_bytes, PROT_READ | PROT_WRITE) != 0) return base::system_failure("growing the memory", errno);
+  ::madvise(heap, heap_bytes, MADV_HUGEPAGE);  // where the kernel has none, nothing is lost
+  return {};
 }
 
 direct_space::~direct_space() {
-  os::clear_trap(SIGBUS, *this);
+  os::clear_trap(trapped_signal(), *this);
 }
 
-// Protected, the access raises SIGSEGV when it is repeated, as it does with software coherence.
+int direct_space::trapped_signal() const noexcept {
+  return file_ ? SIGBUS : SIGSEGV;
+}
+
+// Without a file the access has raised SIGSEGV. With one, it does when it is repeated, as it does with software coherence.
 bool direct_space::on_trap(void* address, bool) {
   auto* at = static_cast<std::byte*>(address);
   if (!owns(at) || at < region_.base() + heap_offset_) return false;
@@ -64,6 +85,7 @@ bool direct_space::on_trap(void* address, bool) {
   if (!used || *used) return false;  // something else is wrong, for example with the machine's memory
   std::byte* first = region_.base() + heap_offset_ + page * dsm::page_bytes;
   say_not_allocated(self(), first);
+  if (!file_) return false;
   ::mprotect(first, dsm::page_bytes, PROT_NONE);
   return true;
 }

@@ -1,6 +1,8 @@
 // Shared memory where all nodes are on one host: one set of frames that everybody maps, and the processor keeps it coherent.
 //
-// The file of the frames ends where the memory in use ends, so that an access behind it is a fault (SIGBUS).
+// The file of the frames ends where the memory in use ends, so that an access behind it is a fault (SIGBUS). A job of one node needs no
+// file: it has private memory, in huge pages if the kernel gives them on request, which it does not for files by default. What is not
+// in use is closed there (SIGSEGV).
 #pragma once
 
 #include <memory>
@@ -66,10 +68,13 @@ class direct_space final : public hardware_space, public observed, private os::t
   sync_object& object(sync_object& o) override;
   std::byte* gathered() const noexcept;
   status make_heap(std::size_t header_pages, const dsm::exchange& with_all);
+  status grow_file(std::size_t size);
+  status open_memory(std::size_t heap_bytes);
+  int trapped_signal() const noexcept;
   bool on_trap(void* address, bool write) override;
 
   port& port_;
-  os::unique_fd file_;
+  const os::unique_fd file_;  // none for one node
   os::mapping region_;
   header& header_;
   std::size_t heap_offset_ = 0;
