@@ -65,16 +65,16 @@ const std::vector<measured_app>& measured_apps() {
     return w;
   };
   static const std::vector<measured_app> list = {
-      {"sor", "sor", grid, small_grid, 8, 0.90},
-      {"gauss", "gauss", {"--size", "1024"}, {"--size", "128"}, 15, 0.90},
-      {"fft", "fft", {"--log-size", "20"}, {"--log-size", "12"}, 60, 0.75},
-      {"lu", "lu", {"--size", "1024"}, {"--size", "128"}, 12, 0.90},
-      {"water", "water", {"--molecules", "512"}, {"--molecules", "64"}, 100, 0.90},
-      {"sor_lock", "sor_lock", grid, small_grid, 8, only_reported},
-      {"radix", "radix", {"--keys", "8388608"}, {"--keys", "16384"}, 8, 0.70},
-      {"barnes", "barnes", {"--bodies", "32768"}, {"--bodies", "256"}, 4, 0.90},
-      {"lu_2048", "lu", {"--size", "2048"}, {"--size", "128"}, 3, 0.95, false},
-      {"sor_unplaced", "sor", unplaced(grid), unplaced(small_grid), 8, 0.80, false},
+      {"sor", "sor", grid, small_grid, 2, 0.90},
+      {"gauss", "gauss", {"--size", "1024"}, {"--size", "128"}, 4, 0.90},
+      {"fft", "fft", {"--log-size", "20"}, {"--log-size", "12"}, 15, 0.75},
+      {"lu", "lu", {"--size", "1024"}, {"--size", "128"}, 3, 0.90},
+      {"water", "water", {"--molecules", "512"}, {"--molecules", "64"}, 25, 0.90},
+      {"sor_lock", "sor_lock", grid, small_grid, 2, only_reported},
+      {"radix", "radix", {"--keys", "8388608"}, {"--keys", "16384"}, 4, 0.70},
+      {"barnes", "barnes", {"--bodies", "32768"}, {"--bodies", "256"}, 2, 0.90},
+      {"lu_2048", "lu", {"--size", "2048"}, {"--size", "128"}, 2, 0.95, false},
+      {"sor_unplaced", "sor", unplaced(grid), unplaced(small_grid), 2, 0.80, false},
   };
   return list;
 }

@@ -13,7 +13,7 @@ struct measured_app {
   std::string label;    // of its measurements and keys
   std::string program;
   std::vector<std::string> arguments, quick_arguments;
-  unsigned runs;          // for a sample: the fastest of about a second's worth, since others use the machine as well
+  unsigned runs;          // in one process
   double cashmere_bound;  // on its speed over shm, or only_reported
   bool direct = true;     // whether it has a key for direct
 };
@@ -24,22 +24,24 @@ struct way_of_running {
   const char* protocol;  // as in program_run
   const char* fabric;
   unsigned workers;
-  unsigned slower = 1;   // a program runs so many times less often for a sample
+  unsigned processes;    // for a sample, which is their fastest run: others use the machine as well, and every process gets other memory
   bool watched = false;  // with --stats; `owner`.phases and .pages are the shares of the time that this takes
+  bool beside = false;   // at the same time as the way before it, which has one worker too, on the other core; they swap every time
 };
 
-// Plain is one thread of the threaded program: the program's own arithmetic and nothing that waits.
+// Ways by whose time weft is judged have more processes. Plain is one thread of the threaded program: the program's own arithmetic
+// and nothing that waits.
 inline constexpr way_of_running ways_of_running[] = {
-    {"threads", "2 threads", "", "shm", 2},
-    {"direct.shm", "direct", "direct", "shm", 2},
-    {"cashmere.shm", "cashmere on shm", "cashmere", "shm", 2},
-    {"cashmere.shm.copied", "cashmere on shm, copied", "cashmere:copied", "shm", 2},
-    {"hlrc.udp", "hlrc on udp", "hlrc", "udp", 2, 4},
-    {"statistics.shm", "copied, --stats", "cashmere:copied", "shm", 2, 4, true},
-    {"statistics.udp", "hlrc, --stats", "hlrc", "udp", 2, 4, true},
-    {"plain", "plain", "", "shm", 1},
-    {"one_node", "one node", "direct", "shm", 1},
-    {"one_node_cashmere", "one node, cashmere", "cashmere", "shm", 1},
+    {"threads", "2 threads", "", "shm", 2, 6},
+    {"direct.shm", "direct", "direct", "shm", 2, 6},
+    {"cashmere.shm", "cashmere on shm", "cashmere", "shm", 2, 6},
+    {"cashmere.shm.copied", "cashmere on shm, copied", "cashmere:copied", "shm", 2, 1},
+    {"hlrc.udp", "hlrc on udp", "hlrc", "udp", 2, 1},
+    {"statistics.shm", "copied, --stats", "cashmere:copied", "shm", 2, 1, true},
+    {"statistics.udp", "hlrc, --stats", "hlrc", "udp", 2, 1, true},
+    {"plain", "plain", "", "shm", 1, 6},
+    {"one_node", "one node", "direct", "shm", 1, 6, false, true},
+    {"one_node_cashmere", "one node, cashmere", "cashmere", "shm", 1, 1},
 };
 
 const std::vector<measured_app>& measured_apps();

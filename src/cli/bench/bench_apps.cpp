@@ -1,13 +1,14 @@
 // `weft bench apps`: the programs of apps/ as weft programs beside the same programs with threads.
 #include <algorithm>
 #include <cstdio>
-#include <map>
+#include <future>
 #include <memory>
 
 #include "cli/bench/apps.h"
 #include "cli/bench/bench_command.h"
 #include "cli/bench/selection.h"
 #include "cli/bench/text_table.h"
+#include "cli/bench/turns.h"
 #include "cli/commands.h"
 
 namespace weft::cli {
@@ -23,48 +24,66 @@ class program_samples {
       if (wanted.wants(w.owner, a.label)) ways_.push_back(w);
   }
 
-  double runs() const { return static_cast<double>(ways_.size()) * how_.repeat * rounds(); }
+  double processes() const {
+    double sum = 0;
+    for (const auto& w : ways_)
+      if (!w.beside) sum += processes_of(w) * how_.repeat;
+    return sum;
+  }
 
-  using values = std::map<std::string, double>;  // by owner
-
-  // One sample of every way: the fastest of some processes of each, in turn, so that all of them meet the machine's better moments.
+  // One sample of every way: the fastest of some processes of each, in turn.
   void take(collector& into) const {
-    values fastest;
-    for (unsigned round = 0; round < rounds(); ++round)
-      for (const auto& w : ways_) {
-        into.advance(1, app_.label + ", " + w.title);
-        const auto found = run(w);
-        if (!found) into.fail(found.sentence());
-        for (const auto& [owner, value] : found ? *found : values{}) {
-          auto& least = fastest.emplace(owner, value).first->second;
-          least = std::min(least, value);
-        }
-      }
-    for (const auto& [owner, value] : fastest) into.add(owner, app_.label, value);
+    std::vector<entrant> all;
+    unsigned most = 0;
+    for (auto w = ways_.begin(); w != ways_.end(); ++w) {
+      const bool paired = w + 1 != ways_.end() && (w + 1)->beside;
+      most = std::max(most, processes_of(*w));
+      all.push_back({.owner = w->owner, .title = w->title, .run = {}, .most = processes_of(*w)});
+      if (paired)
+        all.back().run = [this, w, swapped = false]() mutable { return run_both(w[0], w[1], swapped = !swapped); };
+      else
+        all.back().run = [this, w] { return run(*w); };
+      if (paired) ++w;
+    }
+    into.take(take_turns(app_.label, all, {most}, into).least());
   }
 
  private:
-  unsigned rounds() const { return how_.quick ? 1 : 3; }
+  unsigned processes_of(const way_of_running& w) const { return how_.quick ? 1 : w.processes; }
 
-  // Seconds, and what watching took, by owner.
-  result<values> run(const way_of_running& w) const {
-    const program_run one{app_.program,
-                          how_.quick ? app_.quick_arguments : app_.arguments,
-                          w.workers,
-                          w.protocol,
-                          w.fabric,
-                          "",
-                          how_.quick ? 1 : std::max(app_.runs / rounds() / w.slower, 2u)};
-    const std::string owner = w.owner;
+  // At the same time, on a core each.
+  result<measurements> run_both(const way_of_running& one, const way_of_running& other, bool swapped) const {
+    auto second = std::async(std::launch::async, [&] { return run(other, !swapped); });
+    auto found = run(one, swapped);
+    const auto more = second.get();
+    if (!more) return more.failure();
+    if (found) found->add_all(*more);
+    return found;
+  }
+
+  // Seconds, and what watching took.
+  result<measurements> run(const way_of_running& w, bool swapped = false) const {
+    const program_run one{.name = app_.program,
+                          .arguments = how_.quick ? app_.quick_arguments : app_.arguments,
+                          .workers = w.workers,
+                          .protocol = w.protocol,
+                          .fabric = w.fabric,
+                          .repeat = how_.quick ? 1 : app_.runs,
+                          .swapped = swapped};
+    measurements found;
+    const auto add = [&](const std::string& part, double value) { found.add(w.owner + part, app_.label, 0, "s", value); };
     if (!w.watched) {
       const auto seconds = run_program(one);
       if (!seconds) return seconds.failure();
-      return values{{owner, *seconds}};
+      add("", *seconds);
+      return found;
     }
     const auto counted = run_counted(one);
     if (!counted) return counted.failure();
-    return values{
-        {owner, counted->seconds}, {owner + ".phases", counted->watched_phases}, {owner + ".pages", counted->watched_pages}};
+    add("", counted->seconds);
+    add(".phases", counted->watched_phases);
+    add(".pages", counted->watched_pages);
+    return found;
   }
 
   const measured_app& app_;
@@ -75,9 +94,9 @@ class program_samples {
 bool measure(const selection& wanted, const settings& how, report& into) {
   std::vector<program_samples> programs;
   for (const auto& a : measured_apps()) programs.emplace_back(a, wanted, how);
-  double runs = 0;
-  for (const auto& p : programs) runs += p.runs();
-  collector all(into, runs);
+  double processes = 0;
+  for (const auto& p : programs) processes += p.processes();
+  collector all(into, processes);
   for (const auto& p : programs)
     for (unsigned i = 0; i < how.repeat; ++i) p.take(all);
   return all.complete();

@@ -1,12 +1,14 @@
 // `weft bench protocols`: the programs of apps/ on every protocol that keeps memory coherent in software; time, messages and bytes.
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <memory>
 
 #include "cli/bench/bench_command.h"
 #include "cli/bench/protocols.h"
 #include "cli/bench/selection.h"
 #include "cli/bench/text_table.h"
+#include "cli/bench/turns.h"
 #include "cli/commands.h"
 
 namespace weft::cli {
@@ -18,45 +20,102 @@ struct protocols_request : bench_request {
   unsigned minutes = 60;
 };
 
-struct wanted_run {
-  const compared_app& app;
-  const std::string& protocol;
-  const surroundings& where;
-};
+constexpr turns rounds{.rounds = 5, .of_all = 2, .slow = 1.25};
+constexpr turns quick_rounds{.rounds = 1};
 
-// Protocols take turns: a program runs on all of them before the next one does.
-std::vector<wanted_run> wanted_runs(const selection& wanted) {
-  std::vector<wanted_run> all;
-  for (const auto& s : all_surroundings)
-    for (const auto& a : compared_apps())
-      for (const auto& p : compared_protocols())
-        if (compared_on(p, s) && wanted.wants(owner_of(p, s), a.label)) all.push_back({a, p, s});
-  return all;
-}
+// A program in surroundings, and the protocols that it is wanted on.
+class compared_case {
+ public:
+  compared_case(const compared_app& a, const surroundings& s, const selection& wanted, bool quick)
+      : app_(a), where_(s), quick_(quick) {
+    for (const auto& p : compared_protocols())
+      if (compared_on(p, s) && wanted.wants(owner_of(p, s), a.label)) protocols_.push_back(p);
+  }
+
+  double runs() const { return static_cast<double>(protocols_.size()) * how().rounds; }
+
+  // One sample of each protocol.
+  void take(collector& into) const {
+    names told;
+    std::vector<entrant> all;
+    for (const auto& p : protocols_)
+      all.push_back({owner_of(p, where_), owner_of(p, where_), [&] { return run(p, told); }, p == protocols_.back()});
+    auto found = take_turns(app_.label, all, how(), into);
+    found.add_all(shared(found, told));
+    into.take(found.least());
+  }
+
+ private:
+  using names = std::map<std::string, std::string>;  // by protocol, what its run called itself
+
+  const turns& how() const { return quick_ ? quick_rounds : rounds; }
+
+  result<measurements> run(const std::string& protocol, names& told) const {
+    const auto done = run_counted(run_of(app_, protocol, where_, quick_));
+    if (!done) return done.failure();
+    told[protocol] = done->protocol;
+    measurements m;
+    const auto owner = owner_of(protocol, where_);
+    m.add(owner, app_.label, 0, "s", done->seconds);
+    m.add(owner, app_.label + ".messages", 0, "times", done->messages);
+    m.add(owner, app_.label + ".bytes", 0, "bytes", done->bytes);
+    return m;
+  }
+
+  // Protocols that call themselves the same are the same code: the runs of each are runs of the others.
+  measurements shared(const measurements& found, const names& told) const {
+    measurements more;
+    for (const auto& [protocol, name] : told)
+      for (const auto& [other, others_name] : told) {
+        if (other == protocol || others_name != name) continue;
+        for (const auto& [what, sizes] : found.all().at(owner_of(other, where_)))
+          for (const auto& [size, m] : sizes)
+            for (const double sample : m.samples) more.add(owner_of(protocol, where_), what, size, m.unit, sample);
+      }
+    return more;
+  }
+
+  const compared_app& app_;
+  const surroundings& where_;
+  const bool quick_;
+  std::vector<std::string> protocols_;
+};
 
 bool measure(const selection& wanted, const protocols_request& r, report& into) {
   const auto how = settings_of(r);
-  const auto runs = wanted_runs(wanted);
+  std::vector<compared_case> cases;
+  for (const auto& s : all_surroundings)
+    for (const auto& a : compared_apps()) cases.emplace_back(a, s, wanted, how.quick);
+  double runs = 0;
+  for (const auto& c : cases) runs += c.runs() * how.repeat;
   const auto until = base::now() + base::nanoseconds{r.minutes} * 60 * base::second;
-  collector all(into, static_cast<double>(runs.size()) * how.repeat);
+  collector all(into, runs);
   for (unsigned i = 0; i < how.repeat; ++i)
-    for (const auto& w : runs) {
+    for (const auto& c : cases) {
       if (base::now() > until) {
-        all.note(base::format("the time limit of %u minutes was reached; not everything was measured %u times", r.minutes, how.repeat));
+        all.note(
+            base::format("the time limit of %u minutes was reached; not everything was measured %u times", r.minutes, how.repeat));
         return false;
       }
-      const auto owner = owner_of(w.protocol, w.where);
-      all.advance(1, w.app.label + ", " + owner);
-      const auto done = run_counted(run_of(w.app, w.protocol, w.where, how.quick));
-      if (!done) {
-        all.fail(done.sentence());
-        continue;
-      }
-      into.found.add(owner, w.app.label, 0, "s", done->seconds);
-      into.found.add(owner, w.app.label + ".messages", 0, "times", done->messages);
-      into.found.add(owner, w.app.label + ".bytes", 0, "bytes", done->bytes);
+      c.take(all);
     }
   return all.complete();
+}
+
+// Programs down, surroundings across.
+std::string over_best_text(const report& r) {
+  std::vector<std::string> head = {"time with auto / with the best other"};
+  for (const auto& s : all_surroundings) head.push_back(base::format("%u nodes, %s", s.nodes, s.fabric.c_str()));
+  text_table t(head);
+  bool any = false;
+  for (const auto& a : compared_apps()) {
+    std::vector<std::string> cells = {a.label};
+    for (const auto& s : all_surroundings) cells.push_back(short_number(auto_over_best(r.found, a, s).value_or(std::nan(""))));
+    if (all_missing(cells)) continue;
+    any = true;
+    t.row(std::move(cells));
+  }
+  return any ? t.text() + "\n" : "";
 }
 
 // One table for each kind of number and each surroundings: programs down, protocols across.
@@ -67,7 +126,8 @@ std::string table_text(const report& r, const surroundings& s, const std::string
   bool any = false;
   for (const auto& a : compared_apps()) {
     std::vector<std::string> cells = {a.label};
-    for (const auto& p : compared_protocols()) cells.push_back(short_number(value_of(r.found, owner_of(p, s), a.label + suffix), scale));
+    for (const auto& p : compared_protocols())
+      cells.push_back(short_number(value_of(r.found, owner_of(p, s), a.label + suffix), scale));
     if (all_missing(cells)) continue;
     any = true;
     t.row(std::move(cells));
@@ -76,7 +136,7 @@ std::string table_text(const report& r, const surroundings& s, const std::string
 }
 
 int bench_protocols(protocols_request r) {
-  if (r.repeat == 0) r.repeat = r.quick ? 1 : 3;  // runs are long
+  if (r.repeat == 0) r.repeat = 1;  // of many turns
   std::vector<std::string> none;
   if (!prepare(r, none)) return status_usage;
   std::vector<std::string> names;
@@ -90,9 +150,10 @@ int bench_protocols(protocols_request r) {
   all.fabrics.push_back({"all", "all"});
   const bool complete = measure(wanted, r, all);
   print_heading(all);
-  std::printf("%s\n", ratios_text(all).c_str());
+  std::printf("%s\n%s", ratios_text(all).c_str(), over_best_text(all).c_str());
   for (const auto& s : all_surroundings)
-    std::printf("%s%s%s", table_text(all, s, "seconds", "", 1).c_str(), table_text(all, s, "thousands of messages", ".messages", 1e-3).c_str(),
+    std::printf("%s%s%s", table_text(all, s, "seconds", "", 1).c_str(),
+                table_text(all, s, "thousands of messages", ".messages", 1e-3).c_str(),
                 table_text(all, s, "megabytes", ".bytes", 1e-6).c_str());
   for (const auto& note : all.notes) std::printf("%s\n", note.c_str());
   write_results(r, all);
@@ -102,10 +163,11 @@ int bench_protocols(protocols_request r) {
 }  // namespace
 
 void add_bench_protocols(CLI::App& bench, int& exit_status) {
-  auto* protocols = bench.add_subcommand("protocols", "The programs of apps/ on every protocol: time, messages and bytes, on this host");
+  auto* protocols =
+      bench.add_subcommand("protocols", "The programs of apps/ on every protocol: time, messages and bytes, on this host");
   const auto r = std::make_shared<protocols_request>();
   add_options(*protocols, *r);
-  protocols->get_option("--repeat")->description("Samples of each measurement; default: 3, with --quick 1");
+  protocols->get_option("--repeat")->description("Samples of each measurement; default: 1, the fastest of up to 40 runs");
   add_only(*protocols, *r, protocols_requirements());
   protocols->add_option("--minutes", r->minutes, "Stop after this long, and report what there is; default: 60")
       ->type_name("COUNT")

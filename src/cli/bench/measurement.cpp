@@ -32,6 +32,14 @@ void measurements::add_all(const measurements& others) {
         for (const double sample : m.samples) add(owner, name, size, m.unit, sample);
 }
 
+measurements measurements::least() const {
+  measurements one_each;
+  for (const auto& [owner, names] : all_)
+    for (const auto& [name, sizes] : names)
+      for (const auto& [size, m] : sizes) one_each.add(owner, name, size, m.unit, m.least());
+  return one_each;
+}
+
 bool measurements::add_line(const std::string& line) {
   std::istringstream in(line);
   std::string word, owner, name, unit;
@@ -87,6 +95,11 @@ std::optional<double> measurements::paired(std::span<const place> of, const form
 std::optional<double> measurements::ratio(const place& a, const place& b) const {
   const place both[] = {a, b};
   return paired(both, [](std::span<const double> v) { return v[0] / v[1]; });
+}
+
+std::optional<double> measurements::least(const place& p) const {
+  const auto* m = at(p);
+  return m ? std::optional(m->least()) : std::nullopt;
 }
 
 std::optional<double> measurements::median(const std::string& owner, const std::string& name, std::size_t size) const {

@@ -36,6 +36,9 @@ class measurements {
   std::string lines() const;
 
   const std::map<std::string, by_name>& all() const { return all_; }
+
+  // One sample of each: the least.
+  measurements least() const;
   bool has(const std::string& owner) const { return all_.count(owner) != 0; }
   const by_size* find(const std::string& owner, const std::string& name) const;
 
@@ -51,6 +54,9 @@ class measurements {
 
   // The same of a/b.
   std::optional<double> ratio(const place& a, const place& b) const;
+
+  // The least sample, if there is one.
+  std::optional<double> least(const place& p) const;
 
   // The median, if it was measured. Without a size: of the smallest that was.
   std::optional<double> median(const std::string& owner, const std::string& name, std::size_t size) const;

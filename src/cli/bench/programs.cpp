@@ -31,7 +31,7 @@ std::vector<std::string> command_of(const program_run& r, const std::string& sta
   words.insert(words.end(), r.arguments.begin(), r.arguments.end());
   words.insert(words.end(), {"--time", "--repeat", std::to_string(r.repeat)});
   if (const auto cores = two_cores(); !cores.empty())
-    words.insert(words.end(), {"--cores", base::format("%d,%d", cores[0], cores[1])});
+    words.insert(words.end(), {"--cores", base::format("%d,%d", cores[r.swapped ? 1 : 0], cores[r.swapped ? 0 : 1])});
   return words;
 }
 
@@ -75,7 +75,7 @@ result<counted_run> run_counted(const program_run& r) {
   if (!seconds) return seconds.failure();
   const auto all = nlohmann::json::parse(std::ifstream(statistics.path()), nullptr, false);
   if (all.is_discarded()) return {errc::system, r.name + " wrote no statistics"};
-  counted_run counted{*seconds, 0, 0, 0, 0};
+  counted_run counted{*seconds, 0, 0, 0, 0, all.value("protocol", "")};
   double time = 0;
   for (const auto& [part, spent] : all["all"]["time"].items()) time += spent.get<double>();
   const auto& cost = all["all"]["watching"];

@@ -19,16 +19,18 @@ struct program_run {
   std::string engine = "";  // empty: weft chooses
   unsigned repeat = 1;      // times in one process
   double limit = 300;       // seconds; then it has failed
+  bool swapped = false;     // workers are on each other's cores
 };
 
 // Seconds of the program's parallel part, the fastest if it is repeated.
 result<double> run_program(const program_run& r);
 
-// The same, and what all nodes together did from their start to their end, by run: calls of the port and bytes in them. Every number of
-// `weft run --stats` by its name, of all runs.
+// The same, the protocol that the program says it used, and what all nodes together did from their start to their end, by run: calls of
+// the port and bytes in them. Every number of `weft run --stats` by its name, of all runs.
 struct counted_run {
   double seconds, messages, bytes;
   double watched_phases, watched_pages;  // shares of the threads' time, for what --stats tells
+  std::string protocol;
   std::map<std::string, std::uint64_t> counts = {};
 };
 result<counted_run> run_counted(const program_run& r);

@@ -1,6 +1,8 @@
-// What `weft bench protocols` runs: the programs of apps/ at moderate sizes, on all protocols, and the keys that are made of it.
+// What `weft bench protocols` runs: the programs of apps/ at sizes that take some tens of milliseconds, on all protocols, and the keys that
+// are made of it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,9 @@ std::string owner_of(const std::string& protocol, const surroundings& s);
 
 // The run of a program; programs whose stores are reported for `aurc`, where there is one.
 program_run run_of(const compared_app& a, const std::string& protocol, const surroundings& s, bool quick);
+
+// Auto's time beside that of the protocol that is best there, if they were measured.
+std::optional<double> auto_over_best(const measurements& m, const compared_app& a, const surroundings& where);
 
 const std::vector<requirement>& protocols_requirements();
 
