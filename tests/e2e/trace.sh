@@ -9,13 +9,13 @@ traced() { # options of weft run
   "$TRACE_LINES" trace.json >lines || fail "this is no trace: $(tail -n 3 trace.json)"
 }
 
-# Names of events with their nodes, by time, while the last event of a name of node 1 lasts: "1:read fault 1:fetch ...", without the get
+# Names of events with their nodes, by time, while the first event of a name of node 1 lasts: "1:read fault 1:fetch ...", without the get
 # of small words by which homes are found.
 during() { # name
   awk -v name="$1" '{begin = $3; end = $4; node = $1; n = ""; for (i = 5; i < NF; ++i) n = n (i > 5 ? " " : "") $i
       line[NR] = node ":" n; from[NR] = begin; bytes[NR] = $NF
       if (node == 0 && n ~ /^(barrier|release|acquire)$/) line[NR] = ""  # of its own doing, whenever that is
-      if (node == 1 && n == name) {first = begin; last = end}}
+      if (node == 1 && n == name && !seen++) {first = begin; last = end}}
     END {for (i = 1; i <= NR; ++i) if (line[i] != "" && from[i] >= first && from[i] <= last && !(line[i] ~ /:get$/ && bytes[i] ~ /"bytes":(8|128),/)) printf "%s%s", k++ ? " " : "", line[i]}' lines
 }
 expect_during() { [ "$(during "$1")" = "$2" ] || fail "during '$1' there was '$(during "$1")', not '$2', in: $(cat lines)"; }
