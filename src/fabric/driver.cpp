@@ -93,7 +93,7 @@ bool driver::drive(condition until, os::spinner& spin, base::nanoseconds& deadli
     }
     what_.disarm();
     if (followers_.load() != 0) wake_followers();  // a bell may be for them
-    if (spin_.crowded) spin.restart();
+    if (spin.crowded()) spin.restart();
   }
 }
 

@@ -219,6 +219,26 @@ class bell_ringer : public driven {
   os::futex_word bell_{0};
 };
 
+TEST(spinner, gives_the_core_away_where_another_thread_computes_on_it) {
+  std::atomic<bool> over{false};
+  std::thread both([&] {  // so that the test's own thread keeps its cores
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(::sched_getcpu(), &one);
+    ::sched_setaffinity(0, sizeof one, &one);
+    std::thread computes([&] { while (!over.load()); });  // on the same core, as a thread's children are
+    os::spin_policy policy;
+    policy.spin = 10 * base::second;
+    os::spinner spin(policy);
+    const auto until = base::now() + policy.spin;
+    while (!spin.spent() && base::now() < until) spin.pause();
+    EXPECT_TRUE(spin.crowded());
+    over.store(true);
+    computes.join();
+  });
+  both.join();
+}
+
 TEST(driver, every_wait_ends_whoever_drives) {
   for (bool crowded : {false, true}) {
     bell_ringer what;
