@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/counters.h"
+
 namespace weft::base {
 
 namespace {
@@ -16,11 +18,6 @@ constexpr phase phase_of(wait_kind what) {
   constexpr phase by_kind[wait_kinds] = {phase::compute, phase::lock,    phase::lock,    phase::lock,     phase::lock,
                                          phase::barrier, phase::barrier, phase::barrier, phase::protocol, phase::barrier};
   return by_kind[static_cast<std::size_t>(what)];
-}
-
-template <typename T>
-void raise(std::atomic<T>& of_this_thread, T amount) noexcept {
-  of_this_thread.store(of_this_thread.load(relaxed) + amount, relaxed);
 }
 
 }  // namespace

@@ -11,6 +11,13 @@
 
 namespace weft::base {
 
+// Of a number that one thread writes and others may read: no locked operation, so of two threads at the same moment one would be missed.
+// Relaxed: a count orders nothing.
+template <typename T>
+void raise(std::atomic<T>& of, T amount = 1) noexcept {
+  of.store(of.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+}
+
 template <std::size_t N>
 class counters {
  public:
@@ -19,7 +26,7 @@ class counters {
     auto& value = sets_[slot].values[which];
     // Relaxed: a count orders nothing; sum() only promises what happened before it in the reader's own order.
     if (slot != shared_thread_slot) [[likely]]
-      value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+      raise(value, amount);
     else
       value.fetch_add(amount, std::memory_order_relaxed);
   }

@@ -5,18 +5,17 @@
 #include <cstring>
 #include <utility>
 
+#include "base/counters.h"
+
 namespace weft::dsm {
 
 namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;  // see record
 
-// Not a locked operation, which would wait for a record that is not in the cache: of two threads at one page at the same moment, one may
-// be missed.
-template <typename T>
-void raise(std::atomic<T>& of, T amount = 1) noexcept {
-  of.store(of.load(relaxed) + amount, relaxed);
-}
+// Not by a locked operation, which would wait for a record that is not in the cache: where two threads are at one page, a count may be
+// missed.
+using base::raise;
 
 constexpr int one_in = 61;  // a prime, so that what repeats is not met at the same place every time
 

@@ -55,13 +55,7 @@ TEST_P(second_thread, reads_nothing_that_the_first_is_about_to_drop) {
   for (std::uint64_t seed = 1; seed <= 30 && !HasFailure(); ++seed) run(GetParam().name, seed);
 }
 
-INSTANTIATE_TEST_SUITE_P(protocols, second_thread, testing::ValuesIn(protocols),
-                         [](const auto& of) {
-                           std::string name = of.param.name;
-                           std::replace_if(
-                               name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(protocols, second_thread, testing::ValuesIn(protocols), [](const auto& of) { return test_name(of.param); });
 
 }  // namespace
 }  // namespace dst

@@ -59,12 +59,7 @@ TEST_P(two_readers, are_told_of_what_their_home_writes) {
   for (std::uint64_t seed = 1; seed <= 100 && !HasFailure(); ++seed) copy_at_once(GetParam().name, seed);
 }
 
-INSTANTIATE_TEST_SUITE_P(protocols, two_readers, testing::ValuesIn(protocols), [](const auto& of) {
-  std::string name = of.param.name;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(protocols, two_readers, testing::ValuesIn(protocols), [](const auto& of) { return test_name(of.param); });
 
 }  // namespace
 }  // namespace dst

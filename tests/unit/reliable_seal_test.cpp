@@ -42,10 +42,12 @@ TEST(seal, the_vector_version_gives_what_the_definition_gives) {
   for (auto& word : key.words) word = random.next();
   std::vector<std::byte> block(clnh_block_bytes + 1);
   for (auto& b : block) b = static_cast<std::byte>(random.next());
-  for (std::size_t size = 0; size <= clnh_block_bytes; ++size)
+  for (std::size_t size = 0; size <= clnh_block_bytes; size += clnh_stride_bytes)
     for (std::size_t misaligned : {0, 1}) {
       const bytes part(block.data() + misaligned, size);
-      ASSERT_EQ(clnh(key, part), clnh_plain(key, part)) << size;
+      clnh_digest digest{};
+      clnh_add(key, 0, part, digest);
+      ASSERT_EQ(digest, clnh_plain(key, part)) << size;
     }
   for (std::size_t misaligned : {0, 1}) {
     const bytes whole(block.data() + misaligned, clnh_block_bytes);

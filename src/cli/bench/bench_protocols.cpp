@@ -39,7 +39,7 @@ class compared_case {
     names told;
     std::vector<entrant> all;
     for (const auto& p : protocols_)
-      all.push_back({owner_of(p, where_), owner_of(p, where_), [&] { return run(p, told); }, p == protocols_.back()});
+      all.push_back({owner_of(p, where_), owner_of(p, where_), [&] { return run(p, told); }, p == auto_protocol});
     auto found = take_turns(app_.label, all, how(), into);
     found.add_all(shared(found, told));
     into.take(found.least());

@@ -12,7 +12,6 @@ namespace {
 using samples = std::span<const double>;
 using words = std::vector<std::string>;
 
-const char* const automatic = "auto";
 const char* const copying = "cashmere:copied";
 constexpr unsigned runs_a_turn = 8;  // the first meets memory that nobody has used, and pages that auto knows nothing of
 
@@ -35,7 +34,7 @@ measurements::place place_of(const std::string& protocol, const situation& s) {
 
 // Auto's time over another's, of runs that were next to each other.
 std::optional<double> auto_over(const measurements& m, const std::string& protocol, const situation& s) {
-  return m.ratio(place_of(automatic, s), place_of(protocol, s));
+  return m.ratio(place_of(auto_protocol, s), place_of(protocol, s));
 }
 
 // Of one program, or of all.
@@ -71,7 +70,7 @@ requirement over_best(const std::string& label, double bound) {
 std::optional<double> auto_geomean_over_best_fixed(const measurements& m) {
   std::optional<double> worst;
   for (const auto& p : compared_protocols()) {
-    if (p == automatic) continue;
+    if (p == auto_protocol) continue;
     double sum = 0;
     unsigned count = 0;
     for (const auto& s : all_situations())
@@ -102,7 +101,7 @@ requirement aurc_on_radix() {
 std::optional<double> auto_over_best(const measurements& m, const compared_app& a, const surroundings& where) {
   std::optional<double> worst;
   for (const auto& p : compared_protocols())
-    if (const auto over = auto_over(m, p, {a, where}); over && p != automatic) worst = std::max(worst.value_or(0), *over);
+    if (const auto over = auto_over(m, p, {a, where}); over && p != auto_protocol) worst = std::max(worst.value_or(0), *over);
   return worst;
 }
 
@@ -132,9 +131,9 @@ const std::vector<std::string>& compared_protocols() {
   static const auto list = [] {
     std::vector<std::string> names;
     for (const auto& p : runtime::known_protocols())
-      if (p.make && std::string(p.name) != automatic) names.push_back(p.name);
+      if (p.make && std::string(p.name) != auto_protocol) names.push_back(p.name);
     for (const char* variant : {copying, "cashmere:immediate", "cashmere:unsafe"}) names.push_back(variant);
-    names.push_back(automatic);
+    names.push_back(auto_protocol);
     return names;
   }();
   return list;

@@ -24,7 +24,9 @@ struct surroundings {
 };
 inline const surroundings all_surroundings[] = {{"shm", 2}, {"shm", 4}, {"udp", 2}, {"udp", 4}};
 
-// Those that keep memory coherent in software, and variants of cashmere; the last one is `auto`.
+inline constexpr auto auto_protocol = "auto";
+
+// Those that keep memory coherent in software, and variants of cashmere.
 const std::vector<std::string>& compared_protocols();
 
 // Not where a variant is what the plain name means: cashmere copies where no memory is mapped.

@@ -1,5 +1,6 @@
 #include "fabric/reliable/clnh.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -121,24 +122,7 @@ strides_function chosen() {
   return best;
 }
 
-clnh_digest clnh_with(strides_function strides_of, const clnh_key& key, bytes block) {
-  assert(block.size() <= clnh_block_bytes);
-  clnh_digest digest{};
-  const std::size_t whole = block.size() / stride_bytes;
-  strides_of(key, 0, nullptr, block.data(), whole, digest);
-  if (const std::size_t rest = block.size() % stride_bytes; rest != 0) {
-    std::byte padded[stride_bytes] = {};
-    std::memcpy(padded, block.data() + whole * stride_bytes, rest);
-    strides_of(key, whole * stride_words, nullptr, padded, 1, digest);
-  }
-  return digest;
-}
-
 }  // namespace
-
-clnh_digest clnh(const clnh_key& key, bytes block) {
-  return clnh_with(chosen(), key, block);
-}
 
 void clnh_add(const clnh_key& key, std::size_t at, bytes strides, clnh_digest& into) {
   assert(at % stride_bytes == 0 && strides.size() % stride_bytes == 0 && at + strides.size() <= clnh_block_bytes);
@@ -151,7 +135,12 @@ void clnh_copy(const clnh_key& key, std::size_t at, std::byte* to, bytes strides
 }
 
 clnh_digest clnh_plain(const clnh_key& key, bytes block) {
-  return clnh_with(plain_strides, key, block);
+  assert(block.size() <= clnh_block_bytes);
+  std::byte padded[clnh_block_bytes] = {};
+  std::ranges::copy(block, padded);
+  clnh_digest digest{};
+  plain_strides(key, 0, nullptr, padded, (block.size() + stride_bytes - 1) / stride_bytes, digest);
+  return digest;
 }
 
 }  // namespace weft::fabric::reliable

@@ -26,16 +26,13 @@ struct clnh_key {
 
 using clnh_digest = std::array<std::uint64_t, 2>;  // the low half of the polynomial, the high half
 
-// `block` has at most clnh_block_bytes; it is padded with zeros to a whole number of strides, so the caller must account for its true
-// length elsewhere.
-clnh_digest clnh(const clnh_key& key, bytes block);
-
 // A block's digest in parts, from zeros: adds whole strides, which begin `at` bytes into the block. And the same while they are copied,
-// so that each byte is loaded once for both.
+// so that each byte is loaded once for both. A block that is no whole number of strides the caller pads with zeros, and accounts for its
+// true length elsewhere.
 void clnh_add(const clnh_key& key, std::size_t at, bytes strides, clnh_digest& into);
 void clnh_copy(const clnh_key& key, std::size_t at, std::byte* to, bytes strides, clnh_digest& into);
 
-// The definition, without help from the processor: the same result, slowly.
+// The definition, without help from the processor, and with the zeros added here: the same result, slowly.
 clnh_digest clnh_plain(const clnh_key& key, bytes block);
 
 }  // namespace weft::fabric::reliable

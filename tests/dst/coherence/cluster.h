@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -39,6 +40,12 @@ inline constexpr protocol_under_test protocols[] = {
     {"cashmere:immediate+unsafe=2", true},
     {"lrc", false},
 };
+// With no other characters than those of identifiers.
+inline std::string test_name(const protocol_under_test& of) {
+  std::string name = of.name;
+  std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
 inline const protocol_under_test& find_protocol(const std::string& name) {
   return *std::find_if(std::begin(protocols), std::end(protocols), [&](const auto& p) { return name == p.name; });
 }
