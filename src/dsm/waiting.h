@@ -29,6 +29,19 @@ status wait_for(port& p, F&& until, const char* what) {
   return {errc::node_failed, job_broken};
 }
 
+// The same for a word that other nodes store into: where they do that without a message, it is often there before the port would have
+// been taken and let go again, which is a good part of what handing a lock over costs.
+template <typename F>
+status wait_for_store(port& p, F&& until, const char* what) {
+  constexpr unsigned short_while = 64;
+  if (p.can().mapped)
+    for (unsigned turn = 0; turn < short_while; ++turn) {
+      if (until()) return {};
+      os::pause();
+    }
+  return wait_for(p, until, what);
+}
+
 // A lock whose holder may wait for the network. For fibers it must not be a std::mutex; for threads it need not be fast, because
 // what it guards is not.
 class gate {

@@ -28,7 +28,7 @@ status word_barrier::meet() {
     if (auto nudged = port_.nudge(to); !nudged) return nudged;
     // Acquire: what that node did before it stored is visible.
     const auto arrived = [&] { return __atomic_load_n(rounds() + round, __ATOMIC_ACQUIRE) >= epoch_; };
-    if (auto waited = dsm::wait_for(port_, arrived, "waiting at a barrier"); !waited) return waited;
+    if (auto waited = dsm::wait_for_store(port_, arrived, "waiting at a barrier"); !waited) return waited;
   }
   return {};
 }

@@ -100,7 +100,7 @@ status word_locks::stand_in_line(object_number n, std::uint32_t i, word before) 
   if (*was == kept)
     if (auto asked = ask_for(n, before); !asked) return asked;
   // The holder ends this wait when it unlocks, or the node that keeps the lock; their failure breaks the job.
-  return dsm::wait_for(
+  return dsm::wait_for_store(
       port_, [&] { return load(at(i).granted) != 0; }, "waiting for a lock");
 }
 
@@ -192,7 +192,7 @@ status word_locks::pass_on(object_number n, std::uint32_t i) {
       return {};
     }
     // Somebody has swapped itself in and is about to leave its name here.
-    if (auto waited = dsm::wait_for(
+    if (auto waited = dsm::wait_for_store(
             port_, [&] { return is_name(load(mine.next)); }, "waiting for the next in line for a lock");
         !waited)
       return waited;
