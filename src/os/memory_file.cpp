@@ -39,8 +39,9 @@ result<unique_fd> create_memory_file(const std::string& name, std::size_t size) 
 result<unique_fd> open_descriptor_of(pid_t pid, int fd, bool writable) {
   const std::string path = base::format("/proc/%d/fd/%d", pid, fd);
   unique_fd opened(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC));
-  if (!opened) return base::system_failure("cannot open " + path + " of another node on this host", errno);
-  return opened;
+  if (opened) return opened;
+  if (errno == ENOENT) return {errc::node_failed, base::format("process %d, another node on this host, has ended", pid)};
+  return base::system_failure("cannot open " + path + " of another node on this host", errno);
 }
 
 result<mapping> map_file(int fd, std::uint64_t offset, std::size_t size, bool writable) {

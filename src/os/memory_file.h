@@ -59,7 +59,8 @@ std::size_t round_to_pages(std::size_t size) noexcept;
 // A new zeroed memory file. `name` shows up in /proc/PID/maps.
 result<unique_fd> create_memory_file(const std::string& name, std::size_t size);
 
-// Opens descriptor `fd` of process `pid` on this host: how peers reach each other's memory files.
+// Opens descriptor `fd` of process `pid` on this host: how peers reach each other's memory files. errc::node_failed if that process has
+// ended.
 result<unique_fd> open_descriptor_of(pid_t pid, int fd, bool writable);
 
 result<mapping> map_file(int fd, std::uint64_t offset, std::size_t size, bool writable);
