@@ -1,11 +1,14 @@
 // The keyed tag: stable, sensitive to every bit, the same in one step and in two.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "base/random.h"
 #include "fabric/reliable/clnh.h"
 #include "fabric/reliable/seal.h"
+#include "os/memory_file.h"
 
 namespace weft::fabric::reliable {
 namespace {
@@ -34,6 +37,30 @@ TEST(seal, the_tag_of_a_known_datagram_never_changes) {
       {4096, 0xbbe4e00c8f711d97u}, {4097, 0x4915259107e9181bu}, {65411, 0x00c11ecb4e84c26bu},
   };
   for (const auto& [size, tag] : known) EXPECT_EQ(sealer.tag(header, pattern(size)), tag) << size << " bytes";
+}
+
+// A page is sent while the program's threads write to it, through another mapping of the same memory.
+TEST(seal, what_is_copied_while_it_changes_has_the_digest_of_the_copy) {
+  base::random random(4);
+  clnh_key key;
+  for (auto& word : key.words) word = random.next();
+  const auto file = os::create_memory_file("page", clnh_block_bytes).or_throw();
+  const auto frame = os::map_file(file.get(), 0, clnh_block_bytes, true).or_throw();
+  const auto view = os::map_file(file.get(), 0, clnh_block_bytes, true).or_throw();
+  std::atomic<bool> over{false};
+  std::thread writes([&] {
+    auto* words = reinterpret_cast<std::uint64_t*>(view.base());
+    for (std::uint64_t n = 1; !over.load(std::memory_order_relaxed); ++n)
+      for (std::size_t i = 0; i < clnh_block_bytes / sizeof n; ++i) __atomic_store_n(words + i, n, __ATOMIC_RELAXED);
+  });
+  std::vector<std::byte> copy(clnh_block_bytes);
+  for (int i = 0; i < 5000 && !HasFailure(); ++i) {
+    clnh_digest digest{};
+    clnh_copy(key, 0, copy.data(), {frame.base(), clnh_block_bytes}, digest);
+    EXPECT_EQ(digest, clnh_plain(key, copy)) << i;
+  }
+  over.store(true);
+  writes.join();
 }
 
 TEST(seal, the_vector_version_gives_what_the_definition_gives) {

@@ -18,6 +18,12 @@ constexpr std::size_t stride_bytes = clnh_stride_bytes, stride_words = stride_by
 using strides_function = void (*)(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides,
                                   clnh_digest& into);
 
+// What is hashed is the copy: the message may change under our hands.
+const std::byte* copied(std::byte* to, const std::byte* message, std::size_t strides) {
+  std::memcpy(to, message, strides * stride_bytes);
+  return to;
+}
+
 // Carry-less product, four bits of `b` at a time.
 clnh_digest product(std::uint64_t a, std::uint64_t b) {
   clnh_digest table[16] = {};
@@ -40,7 +46,7 @@ clnh_digest product(std::uint64_t a, std::uint64_t b) {
 
 void plain_strides(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides,
                    clnh_digest& into) {
-  if (to) std::memcpy(to, message, strides * stride_bytes);
+  if (to) message = copied(to, message, strides);
   for (std::size_t s = 0; s < strides; ++s, at += stride_words, message += stride_bytes) {
     std::uint64_t m[stride_words];
     std::memcpy(m, message, sizeof m);
@@ -64,7 +70,7 @@ void add(__m128i sum, clnh_digest& into) {
 // 0x10: the low word of the first operand times the high word of the second, in each pair.
 [[gnu::target("pclmul,sse2")]] void pclmul_strides(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message,
                                                    std::size_t strides, clnh_digest& into) {
-  if (to) std::memcpy(to, message, strides * stride_bytes);
+  if (to) message = copied(to, message, strides);
   __m128i sums[4] = {};
   for (std::size_t s = 0; s < strides; ++s, at += stride_words, message += stride_bytes)
     for (std::size_t i = 0; i < 4; ++i) {
