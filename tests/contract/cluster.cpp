@@ -14,6 +14,7 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
+#include "base/random.h"
 #include "base/text.h"
 #include "fabric/ofi/library.h"
 #include "os/memory_file.h"
@@ -109,6 +110,18 @@ std::vector<base::byte_buffer> meeting::gather_bytes(node_id self, base::byte_vi
   barrier();
   return all;
 }
+
+std::vector<std::byte> pattern(std::uint64_t seed, std::size_t size) {
+  base::random r(seed);
+  std::vector<std::byte> data(size);
+  for (std::size_t at = 0; at < size; at += sizeof(word)) {
+    const word next = r.next();
+    std::memcpy(&data[at], &next, std::min(sizeof next, size - at));
+  }
+  return data;
+}
+
+bool same(bytes a, bytes b) { return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0); }
 
 fabric::fabric_options options_for(const setup& what, node_id self) {
   fabric::fabric_options o;

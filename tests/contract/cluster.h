@@ -83,6 +83,10 @@ using body = std::function<void(fabric::fabric& port, meeting& where)>;
 // `lost` are nodes whose end, however it comes, is part of the test.
 void run_on_nodes(const setup& what, const body& run, const std::set<node_id>& lost = {});
 
+// Bytes to send, and whether they came. What is compiled as tests are takes long over every byte: these take eight, and more, at a time.
+std::vector<std::byte> pattern(std::uint64_t seed, std::size_t size);
+bool same(bytes a, bytes b);
+
 fabric::fabric_options options_for(const setup& what, node_id self);
 
 }  // namespace weft::test

@@ -68,13 +68,6 @@ void drain(fabric& port, const queue& q, F&& take) {
   }
 }
 
-std::vector<std::byte> pattern(std::uint64_t seed, std::size_t size) {
-  base::random r(seed);
-  std::vector<std::byte> data(size);
-  for (auto& b : data) b = static_cast<std::byte>(r.next());
-  return data;
-}
-
 TEST_P(port_contract, put_delivers_any_size_at_any_alignment_and_touches_nothing_else) {
   const int turns = rounds(64);
   run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
@@ -94,7 +87,7 @@ TEST_P(port_contract, put_delivers_any_size_at_any_alignment_and_touches_nothing
     for (node_id n = 0; n < port.nodes(); ++n) {
       std::vector<std::byte> got(size);
       OK(port.get(n, w.all[n], port.self() * size, got));
-      ASSERT_TRUE(got == expected[n]) << "node " << port.self() << " wrote to node " << n << " and finds something else";
+      ASSERT_TRUE(same(got, expected[n])) << "node " << port.self() << " wrote to node " << n << " and finds something else";
     }
   });
 }
@@ -159,7 +152,7 @@ TEST_P(port_contract, put_runs_writes_every_run_and_nothing_between) {
     OK(port.fence(to));
     std::vector<std::byte> got(size);
     OK(port.get(to, w.all[to], port.self() * size, got));
-    EXPECT_TRUE(got == expected);
+    EXPECT_TRUE(same(got, expected));
   });
 }
 
@@ -185,7 +178,7 @@ TEST_P(port_contract, gets_overlap_and_finish_in_any_order) {
         while (!port.done(under_way[i])) std::this_thread::yield();
       OK(port.finish(under_way[i]));
     }
-    EXPECT_TRUE(got == expected);
+    EXPECT_TRUE(same(got, expected));
     std::byte one{};
     OK(port.get(from, w.all[from], size - 1, {&one, 1}));
     EXPECT_EQ(one, expected.back());
@@ -330,7 +323,7 @@ TEST_P(port_contract, messages_arrive_once_whole_and_in_order_on_each_lane) {
       const bool in_order = m.words[0] == expected++;
       const auto data = pattern(m.words[0] + m.source, m.payload.size());
       const bool whole = m.words.size() == 1 + m.words[0] % most_words && m.words.back() == m.words[0] &&
-                         std::equal(m.payload.begin(), m.payload.end(), data.begin());
+                         same(m.payload, data);
       if (!in_order || !whole) ++wrong;
       ++arrived;
     });

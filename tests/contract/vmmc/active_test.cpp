@@ -29,7 +29,7 @@ TEST_P(vmmc_active, arguments_of_every_kind_arrive_as_they_were) {
     });
     const active::function<void(int, bytes)> loaded(station, "loaded", [&](const active::caller&, int seed, bytes payload) {
       const auto expected = pattern(static_cast<std::uint64_t>(seed), payload.size());
-      check(std::equal(payload.begin(), payload.end(), expected.begin()));
+      check(same(payload, expected));
       ++calls;
     });
     station.open();
@@ -135,7 +135,7 @@ TEST_P(vmmc_active, a_segment_fires_once_when_all_its_bytes_are_there) {
     active::segment segment(station, *m, part * port.nodes(), [&] {
       for (node_id source = 0; source < port.nodes(); ++source) {
         const auto expected = pattern(source + 50, part);
-        wrong += !std::equal(expected.begin(), expected.end(), m->base + source * part);
+        wrong += !same(expected, {m->base + source * part, part});
       }
       ++fired;
     });

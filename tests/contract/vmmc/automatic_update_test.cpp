@@ -133,7 +133,7 @@ TEST_P(vmmc_automatic_update, no_store_of_many_threads_is_missed_by_passes_in_be
     where.barrier();
     std::vector<std::byte> there(pages * 4096);
     OK(theirs.fetch(0, there));
-    EXPECT_TRUE(std::equal(there.begin(), there.end(), bound->memory().begin()));
+    EXPECT_TRUE(same(there, bound->memory().first(there.size())));
   });
 }
 

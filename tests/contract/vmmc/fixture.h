@@ -83,13 +83,6 @@ struct leave_together {
   ~leave_together() { where.barrier(); }
 };
 
-inline std::vector<std::byte> pattern(std::uint64_t seed, std::size_t size) {
-  base::random r(seed);
-  std::vector<std::byte> data(size);
-  for (auto& b : data) b = static_cast<std::byte>(r.next());
-  return data;
-}
-
 inline word word_at(const memory& m, std::size_t offset) {
   return std::atomic_ref(*reinterpret_cast<word*>(m.base + offset)).load(std::memory_order_acquire);
 }

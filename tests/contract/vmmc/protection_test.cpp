@@ -199,7 +199,7 @@ class random_attempts {
     const bool fine = s.ok();
     outcome(std::move(s), t, rights::read, bad, why, true);
     if (!fine || bad) return;
-    EXPECT_TRUE(std::equal(got.begin(), got.end(), t.expected.begin() + static_cast<std::ptrdiff_t>(at)));
+    EXPECT_TRUE(same(got, bytes(t.expected).subspan(at, size)));
   }
 
   void add(target& t, const window& w, std::uint64_t at, bool bad, errc why, bool outside) {
@@ -235,7 +235,7 @@ class random_attempts {
       if (!allows(t.there.allowed(), rights::read)) continue;
       std::vector<std::byte> got(part);
       OK(t.there.fetch(mine(), got));
-      EXPECT_TRUE(got == t.expected) << "node " << n_.port.self() << " at node " << t.there.node() << " '" << t.there.name() << "'";
+      EXPECT_TRUE(same(got, t.expected)) << "node " << n_.port.self() << " at node " << t.there.node() << " '" << t.there.name() << "'";
     }
     n_.where.barrier();
   }
