@@ -113,7 +113,8 @@ class view {
   std::uint32_t pixel(const volume& v, std::size_t x, std::size_t y) const noexcept {
     constexpr double surface = 40, step = 0.5, opaque = 0.98;
     const double reach = 1.8 * half_;
-    const double across = reach * (2 * (static_cast<double>(x) + 0.5) / width_ - 1), above = reach * (1 - 2 * (static_cast<double>(y) + 0.5) / width_);
+    const double across = reach * (2 * (static_cast<double>(x) + 0.5) / width_ - 1);
+    const double above = reach * (1 - 2 * (static_cast<double>(y) + 0.5) / width_);
     const vector from = along(along(along({half_, half_, half_}, across, right_), above, up_), -2 * half_, direction_);
     const auto [enters, leaves] = v.inside(from, direction_);
     double light = 0, cover = 0;
