@@ -157,6 +157,7 @@ void machine::build(node& n) {
     return result<std::unique_ptr<dsm::pages>>(std::move(made));
   };
   n.space = runtime::software_space::create(n.port, how, [&](bytes mine) { return exchange(n, mine); }).or_throw();
+  n.seen_space.emplace(*n.space, n.cpu);
 }
 
 std::vector<std::vector<std::byte>> machine::exchange(node& n, bytes mine) {

@@ -25,6 +25,7 @@
 #include "sim/network.h"
 #include "sim/parameters.h"
 #include "sim/processor.h"
+#include "sim/program_space.h"
 
 namespace weft::sim {
 
@@ -61,6 +62,7 @@ class machine {
     machine_port port;
     machine_pages* pages = nullptr;  // the space's
     std::unique_ptr<runtime::software_space> space;
+    std::optional<program_space> seen_space;  // it as the program sees it
     std::uint64_t adopted = 0;  // synchronisation objects outside of shared memory
 
    private:

@@ -44,6 +44,19 @@ class processor {
   void refer_native(std::uint64_t offset, bool write);
   void store_bound(std::uint64_t offset, std::uint64_t size);
 
+  // As long as one lives, what runs is not the program: its instructions and references do not count by themselves.
+  class outside_program {
+   public:
+    explicit outside_program(processor& p) noexcept : processor_(p) { ++p.outside_; }
+    ~outside_program() { --processor_.outside_; }
+    outside_program(const outside_program&) = delete;
+    outside_program& operator=(const outside_program&) = delete;
+
+   private:
+    processor& processor_;
+  };
+  bool in_program() const noexcept { return outside_ == 0; }
+
   // --- by the code that runs on it --------------------------------------------------------------------------------------------------
 
   void spend(cost c, cycles amount) noexcept { now_ += amount, spent_.add(c, amount); }
@@ -133,6 +146,7 @@ class processor {
   std::uint64_t under_way_ = 0;   // its writes to other nodes that are not there yet
   cycles performed_here_at_ = 0;  // all writes to its own node are
   std::uint64_t references_ = 0, misses_ = 0;
+  unsigned outside_ = 0;  // how deep it is in what is not the program
   breakdown spent_;  // without the total
 };
 

@@ -11,13 +11,13 @@ namespace {
 
 using base::format;
 
-std::string number(const char* name, std::uint64_t value) {
+std::string counted(const char* name, std::uint64_t value) {
   return format("  \"%s\": %llu", name, static_cast<unsigned long long>(value));
 }
 
 std::string breakdown_of(const breakdown& all) {
-  std::string text = "  \"breakdown\": {\n  " + number("total", all.total) + ",\n  " + number("compute", all.computing());
-  for (std::size_t c = 0; c < costs; ++c) text += ",\n  " + number(cost_names[c], all.spent[c]);
+  std::string text = "  \"breakdown\": {\n  " + counted("total", all.total) + ",\n  " + counted("compute", all.computing());
+  for (std::size_t c = 0; c < costs; ++c) text += ",\n  " + counted(cost_names[c], all.spent[c]);
   return text + "\n  }";
 }
 
@@ -39,7 +39,7 @@ std::string counts_of_all(machine& m) {
     for (const auto& [name, field] : fields) {
       std::uint64_t sum = 0;
       for (node_id n = 0; n < m.processors(); ++n) sum += of_node(n).*field;
-      text += (text.empty() ? "  " : ",\n  ") + number(name, sum);
+      text += (text.empty() ? "  " : ",\n  ") + counted(name, sum);
     }
   };
   add(of_protocol, [&](node_id n) { return m.at(n).space->statistics(); });
@@ -61,14 +61,14 @@ std::string report(machine& m, const host_time& took) {
     sum += one;
   }
   const interface* by = m.interface_of_nodes();
-  std::string text = "{\n" + number("processors", m.processors()) + ",\n";
+  std::string text = "{\n" + counted("processors", m.processors()) + ",\n";
   text += "  \"protocol\": \"" + m.options().protocol + "\",\n  \"interface\": \"" + (by ? by->name : "none") + "\",\n";
-  text += number("cycles", longest) + ",\n" + number("cycles_of_all", whole) + ",\n";
+  text += counted("cycles", longest) + ",\n" + counted("cycles_of_all", whole) + ",\n";
   text += format("  \"seconds\": %.9f,\n", static_cast<double>(m.nanoseconds_of(longest)) / 1e9);
   text += breakdown_of(sum.spent) + ",\n";
-  for (std::size_t i = 0; i < std::size(account::counts); ++i) text += number(account::count_names[i], sum.*account::counts[i]) + ",\n";
+  for (std::size_t i = 0; i < std::size(account::counts); ++i) text += counted(account::count_names[i], sum.*account::counts[i]) + ",\n";
   text += counts_of_all(m) + ",\n";
-  text += number("events", m.time().happened()) + ",\n";
+  text += counted("events", m.time().happened()) + ",\n";
   const auto all = static_cast<double>(references);
   text += format("  \"host_seconds\": %.3f,\n  \"processor_seconds\": %.3f,\n", took.seconds, took.of_processor);
   text += format("  \"references_per_second\": %.0f,\n  \"references_per_second_by_the_clock\": %.0f\n}\n", all / took.of_processor,

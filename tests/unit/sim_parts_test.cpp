@@ -248,8 +248,10 @@ TEST(machine_code, knows_how_long_instructions_are_and_what_they_do) {
   EXPECT_EQ(decoded({0xc4, 0xe2, 0xf9, 0xb8, 0xc1}).length, 5u) << "vfmadd231sd";
   const auto plain = decoded({0xf2, 0x0f, 0x58, 0xc1}), from_memory = decoded({0xf2, 0x0f, 0x58, 0x04, 0xc7});
   EXPECT_EQ(plain.simple, 1u) << "addsd %xmm1,%xmm0";
-  EXPECT_EQ(from_memory.simple, 4u) << "addsd (%rdi,%rax,8),%xmm0: shift, add, load, add";
+  EXPECT_EQ(from_memory.simple, 2u) << "addsd (%rdi,%rax,8),%xmm0: load, add; and its address";
   EXPECT_EQ(from_memory.length, 5u);
+  EXPECT_EQ(decoded({0xf2, 0x0f, 0x58, 0x44, 0x24, 0x10}).simple, 1u) << "addsd 16(%rsp),%xmm0: put away because of a hook";
+  EXPECT_EQ(decoded({0xf2, 0x0f, 0x59, 0x05, 0x10, 0, 0, 0}).simple, 1u) << "mulsd 16(%rip),%xmm0: a constant";
 }
 
 TEST(machine_code, a_vector_takes_an_instruction_for_each_of_its_numbers) {
@@ -266,6 +268,46 @@ TEST(machine_code, a_vector_takes_an_instruction_for_each_of_its_numbers) {
   EXPECT_EQ(simple({0x66, 0x0f, 0x14, 0xc1}), 0u) << "unpcklpd %xmm1,%xmm0";
   EXPECT_EQ(simple({0xc5, 0xf5, 0x58, 0xc2}), 4u) << "vaddpd %ymm2,%ymm1,%ymm0";
   EXPECT_EQ(simple({0xc5, 0xf3, 0x58, 0xc2}), 1u) << "vaddsd %xmm2,%xmm1,%xmm0";
+}
+
+TEST(machine_code, an_address_is_computed_once_in_a_block) {
+  const auto counted = [](std::vector<std::uint8_t> code) {
+    code.push_back(0xc3);
+    code.resize(code.size() + 16);
+    return instructions_of_block(code.data(), [](const void*) { return false; }, nullptr) - 1;
+  };
+  const std::vector<std::uint8_t> load = {0xf2, 0x0f, 0x10, 0x44, 0xdd, 0x00},  // movsd (%rbp,%rbx,8),%xmm0
+      next = {0xf2, 0x0f, 0x58, 0x44, 0xdd, 0x08},                              // addsd 8(%rbp,%rbx,8),%xmm0
+      other = {0xf2, 0x41, 0x0f, 0x58, 0x04, 0xdc},                             // addsd (%r12,%rbx,8),%xmm0
+      count = {0x48, 0x83, 0xc3, 0x01},                                         // add $1,%rbx
+      address = {0x4c, 0x8d, 0x6c, 0xdd, 0x00},                                 // lea (%rbp,%rbx,8),%r13
+      get = {0x48, 0x8b, 0x6c, 0x24, 0x08},                                     // mov 8(%rsp),%rbp
+      copy = {0x48, 0x89, 0xeb};                                                // mov %rbp,%rbx
+  const auto together = [](std::initializer_list<std::vector<std::uint8_t>> all) {
+    std::vector<std::uint8_t> code;
+    for (const auto& each : all) code.insert(code.end(), each.begin(), each.end());
+    return code;
+  };
+  EXPECT_EQ(counted(load), 3u) << "shift, add, load";
+  EXPECT_EQ(counted(together({load, next})), 5u) << "and load, add";
+  EXPECT_EQ(counted(together({load, other})), 6u) << "and add, load, add: the index is shifted already";
+  EXPECT_EQ(counted(together({load, count, load})), 7u) << "another index";
+  EXPECT_EQ(counted(together({address, load})), 3u) << "shift, add; load";
+  EXPECT_EQ(counted(together({get, load, get, load})), 4u) << "the same base, put away because of a hook";
+  EXPECT_EQ(counted(together({load, get, load})), 5u) << "another base";
+  EXPECT_EQ(counted(together({load, copy, load})), 7u) << "another index";
+}
+
+TEST(machine_code, an_address_for_a_hook_does_not_count) {
+  std::vector<std::uint8_t> code = {0x48, 0x8d, 0x7b, 0x08,                   // lea 8(%rbx),%rdi
+                                    0xe8, 0,    0,    0,    0,                // call: a hook
+                                    0xf2, 0x0f, 0x10, 0x43, 0x08, 0xc3, 0x90};  // movsd 8(%rbx),%xmm0; ret
+  static const std::uint8_t* hook;
+  hook = code.data() + 9;
+  const auto counted = [&] { return instructions_of_block(code.data(), [](const void* f) { return f == hook; }, nullptr); };
+  EXPECT_EQ(counted(), 2u);
+  hook = nullptr;
+  EXPECT_EQ(counted(), 4u) << "a call of the program's own";
 }
 
 TEST(machine_code, counts_a_block_without_what_the_hooks_are_there_for) {

@@ -19,9 +19,10 @@ using weft::sim::native_memory;
 using weft::sim::processor;
 using weft::sim::simulated;
 
-// Whoever runs, if that is a program: the simulator's own code has no hooks, but may share the standard library's templates with it.
+// Whoever runs, if that is a program: the simulator's and weft's own code has no hooks, but may share the standard library's templates with it.
 inline processor* running() noexcept {
-  return simulated ? simulated->running() : nullptr;
+  processor* p = simulated ? simulated->running() : nullptr;
+  return p && p->in_program() ? p : nullptr;
 }
 
 template <typename Refer>
@@ -115,7 +116,7 @@ void __sanitizer_cov_trace_pc() {
 // std::chrono::steady_clock::now(), by the link option --wrap: a program that takes the time gets its processor's.
 std::int64_t __real__ZNSt6chrono3_V212steady_clock3nowEv();
 std::int64_t __wrap__ZNSt6chrono3_V212steady_clock3nowEv() {
-  const processor* p = running();
+  const processor* p = simulated ? simulated->running() : nullptr;
   if (!p) return __real__ZNSt6chrono3_V212steady_clock3nowEv();
   simulated->at(p->self()).takes_time();
   return simulated->nanoseconds_of(p->now());

@@ -19,7 +19,7 @@ thread_local bool own_thread = false;
 }
 
 space& space::here() {
-  return *sim::here().space;
+  return *sim::here().seen_space;
 }
 
 void space::adopt(sync_object& o) {
