@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <sched.h>
+
 namespace weft::fabric {
 
 namespace {
@@ -11,6 +13,8 @@ namespace {
 constexpr base::nanoseconds longest_sleep = 250 * base::millisecond;
 
 constexpr base::nanoseconds linger = 20 * base::microsecond;
+
+constexpr unsigned turns_in_vain = 32;  // then another thread of this node may have the core: what is waited for may be its to do
 
 // Reads the clock only when somebody needs the time: most waits end before that.
 base::nanoseconds time_left(base::nanoseconds& deadline, base::nanoseconds limit) noexcept {
@@ -78,10 +82,11 @@ bool driver::wait(condition until, base::nanoseconds limit, bool& slept) {
 
 // With the role: works until the condition holds or time is up.
 bool driver::drive(condition until, os::spinner& spin, base::nanoseconds& deadline, base::nanoseconds limit, bool& slept) {
-  while (true) {
+  for (unsigned in_vain = 0;; ++in_vain) {
     turns_.fetch_add(1, std::memory_order_relaxed);
-    if (turn()) spin.restart();
+    if (turn()) spin.restart(), in_vain = 0;
     if (until()) return true;
+    if (in_vain % turns_in_vain == turns_in_vain - 1 && !spin_.crowded) ::sched_yield();
     spin.pause();
     if (!spin.spent()) continue;
     const auto left = time_left(deadline, limit);
@@ -102,7 +107,7 @@ bool driver::follow(condition until, os::spinner& spin, base::nanoseconds& deadl
   while (!spin.spent()) {
     if (until()) return true;
     if (!role_.load(std::memory_order_relaxed)) return false;
-    spin.pause();
+    spin.pause_for_another();
   }
   const auto left = time_left(deadline, limit);
   followers_.fetch_add(1);

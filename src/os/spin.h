@@ -38,6 +38,12 @@ class spinner {
       os::pause();
   }
 
+  // The same of who waits for another thread of this process, which may need this very core.
+  void pause_for_another() noexcept {
+    if (turns_ % 8 == 7 && !policy_.crowded) ::sched_yield();
+    pause();
+  }
+
   // The clock is read only every 64 turns: a wait that ends soon never reads it.
   bool spent() noexcept {
     if (policy_.crowded) return turns_ >= policy_.yields;
