@@ -13,8 +13,8 @@
 // destination (a window that was revoked meanwhile) are reported by the next fence to that node.
 //
 // Threads. Any thread may call anything. Handlers run one at a time on the thread that drives the port: a thread that waits in
-// some operation, or the communication thread while all others compute. A handler must not wait: it may put, enqueue, and send on
-// the reply lane, to anybody; everything else is refused with errc::would_block.
+// some operation or sends to its own node, or the communication thread while all others compute. A handler must not wait: it may put,
+// enqueue, and send on the reply lane, to anybody; everything else is refused with errc::would_block.
 //
 // Waiting. Every operation that waits gives up after patience() and says for whom it waited. A node that is known to have failed
 // ends every wait for it at once.

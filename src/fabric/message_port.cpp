@@ -467,7 +467,7 @@ status message_port::post_to_self(lane l, handler_id id, std::span<const word> w
     local_.push_back({self(), l, id, {words.begin(), words.end()}, {payload.begin(), payload.end()}});
     local_size_.fetch_add(1, std::memory_order_relaxed);
   }
-  kick();
+  if (handling() || !work_now()) kick();
   return {};
 }
 

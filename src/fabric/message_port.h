@@ -94,6 +94,10 @@ class message_port : public fabric, protected driven {
   // Receives what has arrived and dispatches it; whether there was anything. Only the driver calls it.
   virtual bool poll_transport() = 0;
 
+  // The calling thread has sent a message to its own node. If nobody drives it does so for one turn: waking the communication thread for
+  // it, to wait for that, takes longer than the handler. Whether there was anything to do.
+  virtual bool work_now() { return driver_.poll(); }
+
   virtual result<word> atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b);
 
   // --- what a transport uses ----------------------------------------------------------------------------------------------------

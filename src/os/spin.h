@@ -49,7 +49,7 @@ class spinner {
   }
 
  private:
-  static constexpr std::uint64_t turns_a_look = 64;  // a wait that ends soon neither reads the clock nor calls the kernel
+  static constexpr std::uint64_t turns_a_look = 32;  // a wait that ends soon neither reads the clock nor calls the kernel
   static constexpr base::nanoseconds somebody_computed = 20 * base::microsecond;
 
   // Threads of this node or other processes may want the core: the policy does not know of them. Where one has taken the core that was

@@ -46,6 +46,7 @@ class event_port : public fabric::message_port {
     dispatch(a.source, a.lane, a.what->id, a.what->words, a.what->payload);
     return true;
   }
+  bool work_now() final { return false; }
   bool pending() final { return false; }
   void arm(weft::fabric::sleeper) final {}
   void disarm() final {}

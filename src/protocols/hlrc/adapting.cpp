@@ -2,11 +2,13 @@
 //
 // The home adds up what the fetches of a page have cost since it changed before, and takes off what it would have cost to update all who
 // have had copies. If that has saved enough over the last changes, copies are updated from now on. A page that is fetched alone costs a
-// round trip; one of a row that is fetched together costs hardly more than an update, which has to find the changes first.
+// round trip; one of a long row that is fetched together costs less than an update, which has to find the changes first.
 //
 // The holder. Updates are wasted on a copy that is not used. After some updates the page is closed, with its contents kept up to date; if it
-// is used, the fault opens it again without a fetch, and it is left alone for twice as long. If as many updates come again and it is
-// still closed, the holder leaves: it tells the home that it has no copy.
+// is used, the fault opens it again without a fetch, and it is left alone for twice as long. If twice as many updates come again and it is
+// still closed, the holder leaves: it tells the home that it has no copy. Twice: a page that is used after every second change may be looked
+// at when the change has come that it is about to be used for. A copy that a notice has had dropped, before the page came to be updated, is
+// waited for in the same way.
 #include <algorithm>
 #include <bit>
 
@@ -19,19 +21,23 @@ using dsm::page_id;
 
 // --- the home --------------------------------------------------------------------------------------------------------------------
 
-// Pages, or none, are sent to somebody who asks for them. Many at once cost little each; so do those before them, which were asked for one by one
-// to find out that there is a long row, and its end. With copies_lock_.
-void hlrc::note_fetch(dsm::extent e) {
+// Pages, or none, are sent to `by`. Requests that continue one another make a row, and what they cost is shared by all pages of it: those that
+// were asked for alone, to find out that there is a row, cost no more than the others. With copies_lock_.
+void hlrc::note_fetch(node_id by, dsm::extent e) {
   if (e.count() == 0) return;
-  constexpr unsigned in_a_row = request_cost / long_fetch + page_cost;
-  const unsigned before = e.first != 0 ? record(e.first - 1).fetched : 0;
-  const unsigned cost = before != 0 && before <= in_a_row ? page_cost : request_cost / e.count() + page_cost;
-  for (page_id p = e.first; p < e.last; ++p) {
+  fetched_row& row = rows_[by];
+  if (row.of.count() == 0 || row.of.last != e.first) row = {{e.first, e.first}, 0};
+  const unsigned before = row.cost_of_each();
+  row.of.last = e.last;
+  ++row.requests;
+  const unsigned now = row.cost_of_each();
+  const auto change = [&](page_id p, unsigned less, unsigned more) {
     auto& fetched = record(p).fetched;
-    fetched = static_cast<std::uint8_t>(std::min(fetched + cost, 255u));
-  }
-  if (e.count() < long_fetch) return;
-  for (page_id p = e.first - std::min(e.first, long_fetch); p < e.first; ++p) record(p).fetched = 0;
+    fetched = static_cast<std::uint8_t>(std::min(std::max(unsigned{fetched}, less) - less + more, 255u));
+  };
+  if (row.of.count() <= most_shared)
+    for (page_id p = row.of.first; p < e.first; ++p) change(p, before, now);
+  for (page_id p = e.first; p < e.last; ++p) change(p, 0, now);
 }
 
 // Changes of a page came from `writer`, and to update one holder costs so much; whether it should be the page's home. With copies_lock_.
@@ -84,9 +90,9 @@ void hlrc::serve_leave(const message& m) {
 // With copies_lock_.
 void hlrc::note_update(const dsm::patch& changed, node_id home) {
   page_use& u = use(changed.page());
-  const unsigned cost = u.updates + cost_of(changed);
-  u.updates = static_cast<std::uint8_t>(std::min(cost, unsigned{most_patience}));
-  if (cost < std::max(u.patience, least_patience)) return;
+  const unsigned cost = u.updates + cost_of(changed), patience = std::max(u.patience, least_patience);
+  u.updates = static_cast<std::uint8_t>(std::min(cost, 255u));
+  if (cost < (u.kept ? std::min(2 * patience, 255u) : patience)) return;
   u.updates = 0;
   doubtful_.push_back({changed.page(), home});
 }
@@ -105,6 +111,15 @@ void hlrc::forget_kept(std::span<const page_id> list) {
   for (page_id p : list) use(p).kept = false;
 }
 
+// Of a page that is updated in vain because its copy had been dropped: whether it may be fetched yet.
+bool hlrc::waits_longer(page_id p) {
+  std::scoped_lock lock(copies_lock_);
+  page_use& u = use(p);
+  if (u.kept || u.patience > least_patience) return false;
+  u.patience = 2 * least_patience;
+  return true;
+}
+
 // Behind the gate. Copies that have been updated for a while are closed, or, if they were closed already, given up.
 status hlrc::question_copies() {
   std::vector<doubtful_page> list;
@@ -116,7 +131,7 @@ status hlrc::question_copies() {
   for (const doubtful_page& d : list) {
     dsm::page_table::hold e(table_, d.page);
     if (e->now == dsm::view::cached && e->settled) open.push_back(d.page);
-    if (e->now == dsm::view::closed)
+    if (e->now == dsm::view::closed && !waits_longer(d.page))
       if (auto left = leave_copy(d); !left) return left;
   }
   std::sort(open.begin(), open.end());

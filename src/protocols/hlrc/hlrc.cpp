@@ -96,7 +96,7 @@ void hlrc::serve_page(const message& m) {
       copied_.insert(p);
       newly_copied_.push_back(p);
     }
-    if (adapts()) note_fetch(e);
+    if (adapts()) note_fetch(m.source, e);
   }
   mutable_bytes contents = pages_.frames().span().subspan(std::size_t{e.first} * page_bytes, std::size_t{e.count()} * page_bytes);
   // A copy that will be kept up to date must not hold what the home has not released: if it is changed back, that is no change.
@@ -187,6 +187,7 @@ void hlrc::end_watches(const std::vector<written_page>& written) {
       if (home != port_.self() || updates(p) || (adapts() && record(p).unread < most_unread)) continue;
       copied_.erase(p);
       alone.push_back(p);
+      record(p).saving = 0;  // how many more there are before it is fetched is not known from here on
     }
   }
   stop_watching(alone);

@@ -158,12 +158,13 @@ class hlrc final : public dsm::home_based {
   void take_at_home(node_id writer, std::vector<dsm::patch>& changed, base::writer& reply);
   bool at_home(dsm::page_id p, node_id& elsewhere) const;
   bool note_change(dsm::page_id p, node_id writer, unsigned cost);
-  void note_fetch(dsm::extent e);
+  void note_fetch(node_id by, dsm::extent e);
   bool updates(dsm::page_id p) const { return settings_.copies == copy_policy::updated || (adapts() && record(p).update); }
   bool knows_holders() const noexcept { return settings_.copies != copy_policy::dropped; }
   bool adapts() const noexcept { return settings_.copies == copy_policy::adaptive; }
   void note_update(const dsm::patch& changed, node_id home);
   void forget_kept(std::span<const dsm::page_id> list);
+  bool waits_longer(dsm::page_id p);
   status question_copies();
   status leave_copy(const doubtful_page& d);
   void serve_leave(const message& m);
@@ -194,14 +195,21 @@ class hlrc final : public dsm::home_based {
   static constexpr std::uint8_t updates_in_a_row = 16;  // the same of a page whose copies are updated: there is less to gain
   // Costs, in those of telling one holder of one changed word.
   static constexpr unsigned request_cost = 15, page_cost = 2;  // of a fetch, and of each page in it
-  static constexpr unsigned update_cost = 5;                   // if it is not known how much has changed
+  static constexpr unsigned update_cost = 4;                   // if it is not known how much has changed
   static constexpr unsigned enough_saved = 20;  // then copies are updated; twice as much each time that it was a mistake
   static constexpr std::uint8_t most_abandoned = 4;
   static constexpr std::uint8_t most_unread = 3;  // changes that nobody has fetched; then the home does not note its own any more
-  static constexpr dsm::page_id long_fetch = 8;  // pages that are asked for at once, and it is part of a long row
+  static constexpr dsm::page_id most_shared = 64;  // pages of a row; in longer ones another request makes no difference
   static constexpr std::uint8_t least_patience = 10, most_patience = 250;
-  static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1024); }
+  static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1536); }
   static constexpr std::size_t most_logged = std::size_t{1} << 20;  // pages, of one node; beyond, its intervals are merged
+
+  // Requests of one node, each for the pages behind those of the one before it.
+  struct fetched_row {
+    dsm::extent of;
+    std::uint32_t requests;
+    unsigned cost_of_each() const { return of.count() == 0 ? 0 : request_cost * requests / of.count() + page_cost; }
+  };
 
   const hlrc_settings settings_;
 
@@ -227,6 +235,7 @@ class hlrc final : public dsm::home_based {
   std::vector<dsm::page_id> newly_copied_;  // of them, those that the last release did not know of
   os::mapping holders_;                     // unless copies are dropped always
   os::mapping records_, uses_;
+  std::vector<fetched_row> rows_ = std::vector<fetched_row>(port_.nodes());  // by who asks
   std::vector<doubtful_page> doubtful_;  // copies that have been updated and maybe not used
   std::vector<dsm::page_id> abandoned_;  // pages whose home is here, that nobody seems to have a copy of any more
   std::vector<question*> questions_;     // where homes move and copies are updated: those that wait
