@@ -145,7 +145,6 @@ void processor::refer(std::uint64_t offset, std::uint64_t size, bool write) {
   if (page != last_page_) translate(page);
   while (!pages_->allows(page, write)) {
     spend(cost::protocol, machine_.numbers().page_fault);
-    const outside_program in_handler(*this);
     if (!pages_->fault(page, write)) runtime::end_with(errc::invalid_argument, "the simulated program has gone astray");
   }
   if (write) {

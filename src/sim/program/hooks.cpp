@@ -38,6 +38,7 @@ inline void in_pieces(std::uint64_t offset, std::size_t size, std::size_t widest
 inline void referred(const void* at, std::size_t size, bool write) {
   processor* p = running();
   if (!p) return;
+  const processor::outside_program until_served(*p);
   const bool copies = size > 16;
   if (copies) p->compute(size / 8);  // instructions that are not in the program's own code
   const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(weft::runtime::region_base);
