@@ -27,8 +27,8 @@ struct clnh_key {
 using clnh_digest = std::array<std::uint64_t, 2>;  // the low half of the polynomial, the high half
 
 // A block's digest in parts, from zeros: adds whole strides, which begin `at` bytes into the block. And the same while they are copied,
-// so that each byte is loaded once for both: it is the copy's digest even if somebody writes to `strides` meanwhile. A block that is no whole number of strides the caller pads with zeros, and accounts for its
-// true length elsewhere.
+// so that each byte is loaded once for both: it is the copy's digest even if somebody writes to `strides` meanwhile. A block that is no
+// whole number of strides the caller pads with zeros, and accounts for its true length elsewhere.
 void clnh_add(const clnh_key& key, std::size_t at, bytes strides, clnh_digest& into);
 void clnh_copy(const clnh_key& key, std::size_t at, std::byte* to, bytes strides, clnh_digest& into);
 
