@@ -69,7 +69,8 @@ trouble become(const spawn_request& r, char* const* words, char* const* environm
 
 pid_t parent_of(pid_t pid) {
   std::ifstream stat(base::format("/proc/%d/stat", pid));
-  const std::string text((std::istreambuf_iterator<char>(stat)), {});
+  std::string text;  // none of a process that ends meanwhile
+  std::getline(stat, text, '\0');
   const auto end_of_name = text.rfind(')');  // the name may hold anything, blanks and brackets included
   if (end_of_name == std::string::npos || end_of_name + 4 > text.size()) return -1;
   if (text[end_of_name + 2] == 'Z') return -1;  // it is dead and waits to be reaped

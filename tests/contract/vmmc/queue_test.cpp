@@ -1,5 +1,8 @@
 // Remote queues by name.
+#include <atomic>
+
 #include "contract/vmmc/fixture.h"
+#include "os/memory_file.h"
 
 namespace weft::test {
 namespace {
@@ -108,18 +111,27 @@ TEST_P(vmmc_queue, a_word_that_was_waited_for_is_taken_once) {
 
 TEST_P(vmmc_queue, at_the_bound_the_consumer_is_told_and_nothing_is_lost) {
   if (nodes() == 1) return;  // filling one's own queue past its bound without taking from it is waiting for oneself
+  constexpr word bound = 1024;
+  const auto file = os::create_memory_file("progress", sizeof(word)).or_throw();
+  const auto common = os::map_file(file.get(), 0, sizeof(word), true).or_throw();  // by all nodes: they are this process's children
+  auto& sent = *::new (common.base()) std::atomic<word>(0);
   run_on_nodes(GetParam(), [&](fabric& port, meeting& where) {
     node_under_test n(port, where);
-    auto inbox = make_queue(n.vmmc, "small", 1024);
+    auto inbox = make_queue(n.vmmc, "small", bound);
     OK(inbox);
     auto outbox = find_queue(n.vmmc, 0, "small");
     OK(outbox);
     leave_together at_the_end{where};
     constexpr word words = 4000;
     if (port.self() == 1)
-      for (word i = 0; i < words; ++i) OK(outbox->enqueue(i));
+      for (word i = 0; i < words; ++i, ++sent) OK(outbox->enqueue(i));
     if (port.self() != 0) return;
-    std::this_thread::sleep_for(200ms);
+    // Until there is no room: the sender has come far, and comes no further.
+    word before = 0;
+    for (int i = 0; i < 50 && (sent < bound / 2 || sent != before); ++i) {
+      before = sent;
+      std::this_thread::sleep_for(200ms);
+    }
     int told = 0;
     for (word expected = 0; expected < words;) {
       auto value = inbox->wait_and_dequeue(20s);
