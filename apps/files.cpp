@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
   o.flag("--automatic", automatic, "send by automatic update");
   if (const auto status = o.parse(job, argc, argv)) return *status;
   weft::vmmc vmmc(job);
-  app::streams between(job, vmmc, automatic ? app::streams::by::automatic : app::streams::by::deliberate);
+  app::streams between(job, vmmc, automatic);
   const auto result = app::repeated(o, [&] { return run(p, o, job, between); });
   return app::report(job, o, "files, " + std::to_string(p.blocks) + " blocks a client", result);
 }

@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   const auto objection = [&] { return p.size < 2 * job.nodes() ? std::string("--size: two rows for each node at least") : ""; };
   if (const auto status = o.parse(job, argc, argv, objection)) return *status;
   weft::vmmc vmmc(job);
-  app::streams between(job, vmmc, automatic ? app::streams::by::automatic : app::streams::by::deliberate);
+  app::streams between(job, vmmc, automatic);
   const auto result = app::repeated(o, [&] { return run(p, o, between); });
   return app::report(job, o, "ocean_nx " + std::to_string(p.size) + "x" + std::to_string(p.size) + ", " + std::to_string(p.steps) + " steps",
                      result);

@@ -270,7 +270,7 @@ int main(int argc, char** argv) {
   o.flag("--automatic", automatic, "send by automatic update");
   if (const auto status = o.parse(job, argc, argv)) return *status;
   weft::vmmc vmmc(job);
-  app::streams between(job, vmmc, automatic ? app::streams::by::automatic : app::streams::by::deliberate);
+  app::streams between(job, vmmc, automatic);
   const auto result = app::repeated(o, [&] { return run(p, o, job, between); });
   const std::string width = std::to_string(p.width);
   return app::report(job, o, "render, " + std::to_string(p.frames) + " of " + width + "x" + width, result);

@@ -21,19 +21,17 @@ namespace app {
 
 class streams {
  public:
-  enum class by { deliberate, automatic };
-
-  // Together.
-  streams(weft::job& job, weft::vmmc& v, by how)
+  // Together. By deliberate update, or by automatic update.
+  streams(weft::job& job, weft::vmmc& v, bool automatic)
       : job_(job),
-        how_(how),
+        automatic_(automatic),
         rings_(job.port().allocate(job.nodes() * ring_bytes).or_throw()),
         counts_(job.port().allocate(job.nodes() * sizeof(counts)).or_throw()),
         exported_rings_(v.export_memory("rings", rings_).or_throw()),
         exported_counts_(v.export_memory("counts", counts_).or_throw()) {
     for (weft::node_id n = 0; n < job.nodes(); ++n) {
       peer p{v.import_memory(n, "rings").or_throw(), v.import_memory(n, "counts").or_throw(), {}, {}, {}, 0};
-      if (how == by::automatic && n != job.self()) {
+      if (automatic && n != job.self()) {
         p.bound_ring = v.bind(p.rings, job.self() * ring_bytes, ring_bytes).or_throw();
         p.bound_counts = v.bind(p.counts, job.self() * sizeof(counts), sizeof(counts)).or_throw();
       }
@@ -51,7 +49,7 @@ class streams {
     const std::size_t sent = p.mine.sent, room = ring_bytes - (sent - load(from(to).read));
     const std::size_t count = std::min({what.size(), room, ring_bytes - sent % ring_bytes});
     if (count == 0) return 0;
-    if (how_ == by::automatic) {
+    if (automatic_) {
       std::memcpy(p.bound_ring.memory().data() + sent % ring_bytes, what.data(), count);
       p.bound_ring.flush().or_throw();
     } else {
@@ -138,7 +136,7 @@ class streams {
   void tell(weft::node_id to, weft::word counts::*which, weft::word value) {
     peer& p = peers_[to];
     p.mine.*which = value;
-    if (how_ == by::automatic) {
+    if (automatic_) {
       auto& there = *reinterpret_cast<counts*>(p.bound_counts.memory().data());
       std::atomic_ref(there.*which).store(value, std::memory_order_release);  // after the bytes
       p.bound_counts.flush().or_throw();
@@ -149,7 +147,7 @@ class streams {
   }
 
   weft::job& job_;
-  const by how_;
+  const bool automatic_;
   const weft::memory rings_, counts_;
   weft::exported exported_rings_, exported_counts_;
   std::vector<peer> peers_;
