@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <mutex>
 
 #include <ucontext.h>
@@ -34,6 +35,18 @@ bool is_write(const ucontext_t& context) {
   return (context.uc_mcontext.gregs[REG_ERR] & 2) != 0;
 #else
   return false;  // the target is asked again when the read has been allowed and it still faults
+#endif
+}
+
+// Nobody here has memory that instructions may be fetched from: opening it for reading and writing would not help.
+bool is_fetch(const ucontext_t& context, const void* address) {
+#if defined(__x86_64__)
+  static_cast<void>(address);
+  return (context.uc_mcontext.gregs[REG_ERR] & 16) != 0;
+#elif defined(__aarch64__)
+  return context.uc_mcontext.pc == reinterpret_cast<std::uintptr_t>(address);
+#else
+  return false;
 #endif
 }
 
@@ -69,9 +82,10 @@ void pass_on(trap& t, int number, siginfo_t* info, void* context) {
 void on_signal(int number, siginfo_t* info, void* context) {
   const int saved = errno;
   trap& t = *trap_of(number);
-  const bool write = is_write(*static_cast<ucontext_t*>(context));
+  const auto& at = *static_cast<ucontext_t*>(context);
+  const bool write = is_write(at);
   bool taken = false;
-  if (info->si_code > 0)
+  if (info->si_code > 0 && !(number == SIGSEGV && is_fetch(at, info->si_addr)))
     // Acquire: what is found below `used` was made before it grew, and a target before it was put there (set_trap).
     for (std::size_t i = 0, n = t.used.load(std::memory_order_acquire); i < n && !taken; ++i)
       if (trap_target* target = t.targets[i].load(std::memory_order_acquire)) taken = target->on_trap(info->si_addr, write);

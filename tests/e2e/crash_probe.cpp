@@ -75,7 +75,7 @@ void crash_and_survive(weft::job& job, volatile int* where) {
 
 }  // namespace
 
-// crash_probe crash|before|after PLACE, or: crash_probe blocked|sent
+// crash_probe crash|before|after PLACE, or: crash_probe blocked|sent|executed
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "", where = argc > 2 ? argv[2] : "";
   if (what == "before") handle(SIGSEGV);
@@ -95,8 +95,9 @@ int main(int argc, char** argv) {
       ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
       use_shared_memory(job);
     }).join();
-  if (what == "crash" || what == "sent") {
+  if (what == "crash" || what == "sent" || what == "executed") {
     use_shared_memory(job);
+    if (job.self() == 1 && what == "executed") reinterpret_cast<void (*)()>(numbers.data())();
     if (job.self() == 1 && what == "sent") ::kill(::getpid(), SIGSEGV);
     if (job.self() == 1 && what == "crash") go_astray(place(where));
     weft::barrier();

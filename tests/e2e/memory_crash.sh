@@ -23,6 +23,7 @@ a_crash_ends_the_node_by_its_signal() {
   in_every_way crash null
   in_every_way crash wild
   in_every_way sent
+  in_every_way executed
 }
 
 it_says_so() {

@@ -221,8 +221,8 @@ void million(weft::job& job) {
   check(mappings() < 1000, "mappings that grow with the pages");
 }
 
-// A hundred GiB, of which a page here and there is used.
-void spacious(weft::job& job) {
+// A hundred GiB, of which a page here and there is used: 150 places, each of which may cost some MiB besides.
+void spacious(weft::job& job, std::size_t mib_a_place) {
   constexpr std::size_t gib = std::size_t{1} << 30;
   weft::barrier();
   const std::size_t before = resident();
@@ -235,7 +235,21 @@ void spacious(weft::job& job) {
   for (std::size_t g = 0; g < 50; ++g) alone[g * gib] = 1;
   weft::barrier();
   for (std::size_t g = 0; g < 100; ++g) check(a[g * gib + 5] == static_cast<char>(g + 1), "a page of many GiB that is wrong");
-  check(resident() < before + 100, "memory that costs more than what is touched");
+  check(resident() < before + 100 + 150 * mib_a_place, "memory that costs more than what is touched");
+}
+
+// Memory that is used from end to end is in huge pages, but for its ends, at every node.
+void dense(weft::job& job) {
+  auto a = weft::make_array<char>(64 << 20);
+  const auto [first, last] = job.share_of(a.size());
+  std::fill(a.begin() + first, a.begin() + last, 1);
+  weft::barrier();
+  check(std::count(a.begin(), a.end(), 1) == std::ssize(a), "memory that is wrong");
+  std::ifstream maps("/proc/self/smaps");
+  std::size_t kilobytes = 0;
+  for (std::string line; std::getline(maps, line);)
+    if (line.starts_with("ShmemPmdMapped:")) kilobytes += std::stoul(line.substr(15));
+  check(kilobytes >= 60 * 1024, "small pages where there should be huge ones");
 }
 
 // Node 1 is killed at the worst moment; the others must end by themselves, each with a sentence that names it.
@@ -298,7 +312,8 @@ int main(int argc, char** argv) {
   if (all || what == "threads") threads(job, 4);
   if (all || what == "reuse") reuse(job), reuse_of_placed_arrays(job);
   if (what == "million") million(job);
-  if (what == "spacious") spacious(job);
+  if (what == "spacious") spacious(job, argc > 2 ? std::stoul(argv[2]) : 0);
+  if (what == "dense") dense(job);
   if (what == "handover") hand_over(job, std::stoul(argv[2]));
   if (what == "die") die(job, argv[2]);
   weft::barrier();
