@@ -18,12 +18,6 @@ constexpr std::size_t stride_bytes = clnh_stride_bytes, stride_words = stride_by
 using strides_function = void (*)(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides,
                                   clnh_digest& into);
 
-// What is hashed is the copy: the message may change under our hands.
-const std::byte* copied(std::byte* to, const std::byte* message, std::size_t strides) {
-  std::memcpy(to, message, strides * stride_bytes);
-  return to;
-}
-
 // Carry-less product, four bits of `b` at a time.
 clnh_digest product(std::uint64_t a, std::uint64_t b) {
   clnh_digest table[16] = {};
@@ -46,10 +40,10 @@ clnh_digest product(std::uint64_t a, std::uint64_t b) {
 
 void plain_strides(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides,
                    clnh_digest& into) {
-  if (to) message = copied(to, message, strides);
   for (std::size_t s = 0; s < strides; ++s, at += stride_words, message += stride_bytes) {
     std::uint64_t m[stride_words];
     std::memcpy(m, message, sizeof m);
+    if (to) std::memcpy(to + s * stride_bytes, m, sizeof m);
     for (std::size_t i = 0; i < stride_words; i += 2) {
       const auto p = product(m[i] ^ key.words[at + i], m[i + 1] ^ key.words[at + i + 1]);
       into[0] ^= p[0];
@@ -67,52 +61,60 @@ void add(__m128i sum, clnh_digest& into) {
   _mm_storeu_si128(digest, _mm_xor_si128(_mm_loadu_si128(digest), sum));
 }
 
+// What is copied is hashed from the register that it went through: the message may change under our hands.
 // 0x10: the low word of the first operand times the high word of the second, in each pair.
-[[gnu::target("pclmul,sse2")]] void pclmul_strides(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message,
-                                                   std::size_t strides, clnh_digest& into) {
-  if (to) message = copied(to, message, strides);
-  __m128i sums[4] = {};
-  for (std::size_t s = 0; s < strides; ++s, at += stride_words, message += stride_bytes)
-    for (std::size_t i = 0; i < 4; ++i) {
+template <bool copying>
+[[gnu::target("pclmul,sse2")]] void narrow_loop(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t strides,
+                                                clnh_digest& into) {
+  constexpr std::size_t at_once = stride_bytes / sizeof(__m128i);
+  __m128i sums[at_once] = {};
+  for (std::size_t s = 0; s < strides; ++s, key += stride_words, message += stride_bytes, to += copying ? stride_bytes : 0)
+    for (std::size_t i = 0; i < at_once; ++i) {
       const __m128i m = _mm_loadu_si128(reinterpret_cast<const __m128i*>(message) + i);
-      const __m128i keyed = _mm_xor_si128(m, _mm_load_si128(reinterpret_cast<const __m128i*>(&key.words[at]) + i));
+      if constexpr (copying) _mm_storeu_si128(reinterpret_cast<__m128i*>(to) + i, m);
+      const __m128i keyed = _mm_xor_si128(m, _mm_load_si128(reinterpret_cast<const __m128i*>(key) + i));
       sums[i] = _mm_xor_si128(sums[i], _mm_clmulepi64_si128(keyed, keyed, 0x10));
     }
   add(_mm_xor_si128(_mm_xor_si128(sums[0], sums[1]), _mm_xor_si128(sums[2], sums[3])), into);
 }
 
 template <bool copying>
-[[gnu::target("vpclmulqdq,avx512f")]] inline void wide_add(const std::uint64_t* key, std::byte* to, const std::byte* message,
-                                                           std::size_t stride, __m512i& sum) {
-  const __m512i m = _mm512_loadu_si512(message + stride * stride_bytes);
-  if constexpr (copying) _mm512_storeu_si512(to + stride * stride_bytes, m);
-  const __m512i keyed = _mm512_xor_si512(m, _mm512_load_si512(key + stride * stride_words));
-  sum = _mm512_xor_si512(sum, _mm512_clmulepi64_epi128(keyed, keyed, 0x10));
+[[gnu::target("vpclmulqdq,avx2")]] inline void wide_add(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t i,
+                                                        __m256i& sum) {
+  const __m256i m = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(message) + i);
+  if constexpr (copying) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to) + i, m);
+  const __m256i keyed = _mm256_xor_si256(m, _mm256_load_si256(reinterpret_cast<const __m256i*>(key) + i));
+  sum = _mm256_xor_si256(sum, _mm256_clmulepi64_epi128(keyed, keyed, 0x10));
 }
 
+// Two strides at once.
 template <bool copying>
-[[gnu::target("vpclmulqdq,avx512f")]] void wide_loop(const std::uint64_t* key, std::byte* to, const std::byte* message,
-                                                     std::size_t strides, clnh_digest& into) {
+[[gnu::target("vpclmulqdq,avx2")]] void wide_loop(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t strides,
+                                                  clnh_digest& into) {
   constexpr std::size_t at_once = 4;
-  __m512i sums[at_once] = {};
-  std::size_t s = 0;
-  for (; s + at_once <= strides; s += at_once)
-    for (std::size_t i = 0; i < at_once; ++i) wide_add<copying>(key, to, message, s + i, sums[i]);
-  for (; s < strides; ++s) wide_add<copying>(key, to, message, s, sums[0]);
-  const __m512i sum = _mm512_xor_si512(_mm512_xor_si512(sums[0], sums[1]), _mm512_xor_si512(sums[2], sums[3]));
-  __m128i parts[4];
-  std::memcpy(parts, &sum, sizeof parts);
-  add(_mm_xor_si128(_mm_xor_si128(parts[0], parts[1]), _mm_xor_si128(parts[2], parts[3])), into);
+  const std::size_t all = strides * (stride_bytes / sizeof(__m256i));
+  __m256i sums[at_once] = {};
+  std::size_t at = 0;
+  for (; at + at_once <= all; at += at_once)
+    for (std::size_t i = 0; i < at_once; ++i) wide_add<copying>(key, to, message, at + i, sums[i]);
+  for (; at < all; ++at) wide_add<copying>(key, to, message, at, sums[0]);
+  const __m256i sum = _mm256_xor_si256(_mm256_xor_si256(sums[0], sums[1]), _mm256_xor_si256(sums[2], sums[3]));
+  add(_mm_xor_si128(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1)), into);
+}
+
+void narrow_strides(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides,
+                    clnh_digest& into) {
+  to ? narrow_loop<true>(&key.words[at], to, message, strides, into) : narrow_loop<false>(&key.words[at], to, message, strides, into);
 }
 
 void wide_strides(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides,
                   clnh_digest& into) {
-  to ? wide_loop<true>(&key.words[at], to, message, strides, into) : wide_loop<false>(&key.words[at], nullptr, message, strides, into);
+  to ? wide_loop<true>(&key.words[at], to, message, strides, into) : wide_loop<false>(&key.words[at], to, message, strides, into);
 }
 
 strides_function widest() {
-  if (__builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx512f")) return wide_strides;
-  return __builtin_cpu_supports("pclmul") ? pclmul_strides : plain_strides;
+  if (__builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx2")) return wide_strides;
+  return __builtin_cpu_supports("pclmul") ? narrow_strides : plain_strides;
 }
 
 #else
