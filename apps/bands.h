@@ -1,5 +1,6 @@
 // Rows (or planes, or anything of one length) that are dealt to the workers in blocks, as worker::share_of deals them. A worker's
-// block begins at a page's start and lies on the worker's node: no page is written by two workers that keep to their own rows.
+// block begins at a page's start and lies on the worker's node: no page is written by two workers that keep to their own rows. Or all rows lie
+// one after another, so that workers whose rows meet within a page both write it.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +23,14 @@ class bands {
 
  public:
   // Together.
-  bands(std::size_t rows, std::size_t length, std::size_t workers)
+  bands(std::size_t rows, std::size_t length, std::size_t workers, bool packed = false)
       : length_(length),
         workers_(workers),
         block_(pages_of((rows + workers - 1) / workers * length * sizeof(T))),
-        bytes_(workers * block_, workers == 1 ? weft::placement::on(0) : weft::placement::block()) {
+        bytes_(packed ? pages_of(rows * length * sizeof(T)) : workers * block_, workers == 1 ? weft::placement::on(0) : weft::placement::block()) {
     for (std::size_t w = 0; w < workers; ++w)
       for (std::size_t i = rows * w / workers; i < rows * (w + 1) / workers; ++i)
-        first_.push_back(w * block_ + (i - rows * w / workers) * length * sizeof(T));
+        first_.push_back(packed ? i * length * sizeof(T) : w * block_ + (i - rows * w / workers) * length * sizeof(T));
   }
 
   std::size_t rows() const noexcept { return first_.size(); }

@@ -5,6 +5,8 @@
 // An iteration is a V-cycle (v_cycle.h) over grids each of which has half the points of the one before it in every direction.
 // Relaxation is red-black with over-relaxation;
 // the residual goes down by full weighting, the correction comes up by trilinear interpolation.
+// `--by-residual` relaxes as the kernel of NAS does: finds the residual of all points, and then adds a multiple of it to the solution (of NAS's
+// smoother the point itself only). Both go through all points one after another, and write each.
 //
 // Every grid is distributed in blocks of planes, or with `--bars` of planes' rows; a worker writes its own rows and reads those next to
 // them. Each point's new value is made from the same numbers in the same order whoever makes it, so the result does not depend on the
@@ -28,6 +30,7 @@
 namespace {
 
 constexpr double omega = 1.15;  // of the over-relaxation: as good as it gets for red-black smoothing in three dimensions
+constexpr double damping = 6.0 / 7;  // of relaxation by the residual: the best for the Laplacian in three dimensions
 constexpr std::size_t charges = 20;
 
 struct shape {
@@ -43,7 +46,7 @@ struct shape {
 struct problem {
   shape finest{64, 64, 32};
   std::size_t cycles = 2, relaxations = 5;
-  bool bars = false;
+  bool bars = false, by_residual = false;
 };
 
 std::size_t before(std::size_t i, std::size_t n) {
@@ -59,9 +62,10 @@ struct grid {
   using values = app::cubes<double, Where>;
 
   // Together.
-  grid(const shape& s_, bool bars, std::size_t workers)
+  grid(const shape& s_, const problem& p, std::size_t workers)
       : s(s_),
-        by(bars ? app::division::in_bars(workers) : app::division::in_planes(workers)),
+        by_residual(p.by_residual),
+        by(p.bars ? app::division::in_bars(workers) : app::division::in_planes(workers)),
         solution({s.columns, s.rows, s.planes}, by, workers),
         source({s.columns, s.rows, s.planes}, by, workers),
         residual({s.columns, s.rows, s.planes}, by, workers) {
@@ -114,7 +118,16 @@ struct grid {
     if (k < s.columns) visit_column(k, own[k - 1] + own[0]);
   }
 
-  void relax(std::size_t r, std::size_t colour) const {
+  void relax(std::size_t r, std::size_t half) const {
+    if (!by_residual)
+      relax_colour(r, half);
+    else if (half == 0)
+      find_residual(r);
+    else
+      add_residual(r);
+  }
+
+  void relax_colour(std::size_t r, std::size_t colour) const {
     const place p = places[r];
     double* own = row(solution, p);
     const double *wanted = row(source, p), inverse = 1 / diagonal();
@@ -127,6 +140,12 @@ struct grid {
     double* left = row(residual, p);
     const double *own = row(solution, p), *wanted = row(source, p), middle = diagonal();
     for_points(p, 0, 1, [&](std::size_t k, double neighbours) { left[k] = wanted[k] - (neighbours - middle * own[k]); });
+  }
+
+  void add_residual(std::size_t r) const {
+    double* own = row(solution, r);
+    const double *left = row(residual, r), weight = damping / diagonal();
+    for (std::size_t k = 0; k < s.columns; ++k) own[k] -= weight * left[k];
   }
 
   // A row of this grid's source from the finer grid's residual: each point from the 27 around it.
@@ -163,6 +182,7 @@ struct grid {
   }
 
   const shape s;
+  const bool by_residual;
   const app::division by;
   const values solution, source, residual;
   std::vector<place> places;            // of rows
@@ -174,7 +194,7 @@ class multigrid {
  public:
   // Together.
   multigrid(const problem& p, std::size_t workers) : cycle_(grids_, p.relaxations, p.relaxations) {
-    const auto add = [&](const shape& s) { grids_.emplace_back(s, p.bars, app::workers_for(s.points(), workers)); };
+    const auto add = [&](const shape& s) { grids_.emplace_back(s, p, app::workers_for(s.points(), workers)); };
     add(p.finest);
     while (grids_.back().s.can_halve()) add(grids_.back().s.halved());
   }
@@ -277,6 +297,7 @@ int main(int argc, char** argv) {
   o.number("--cycles", p.cycles, "from the finest grid to the coarsest and back", {1, 1000000});
   o.number("--relaxations", p.relaxations, "of each grid on the way down and again on the way up", {1, 1000});
   o.flag("--bars", p.bars, "distribute planes and rows, instead of planes only");
+  o.flag("--by-residual", p.by_residual, "relax all points by the residual, instead of red and black ones in turn");
   const auto status = o.parse(job, argc, argv, [&] {
     return s.planes % 2 + s.rows % 2 + s.columns % 2 != 0
                ? "--planes, --rows, --columns: even numbers, so that red and black alternate"

@@ -2,7 +2,8 @@
 //
 // Two layers of water, moved by wind: the equations are in ocean_currents.h.
 //
-// The basin is distributed in blocks of whole rows, as SHRIMP has it. A worker writes its own rows and reads those next to them. Sums
+// The basin is distributed in blocks of whole rows, as SHRIMP has it. A block begins at a page of its own, or with `--packed` where the one before
+// it ends, as in a matrix that is allocated as a whole. A worker writes its own rows and reads those next to them. Sums
 // go over a point's neighbours only and what all workers find out together is a largest number, so the result does not depend on the
 // workers. Tendencies nobody else needs; they are private.
 //
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
            {4, 16386});
   o.number("--steps", p.steps, "of an hour", {1, 1000000});
   o.number("--digits", p.digits, "to which the equations are solved", {1, 12});
+  o.flag("--packed", p.packed, "rows lie one after another, so that workers share the pages where their rows meet");
   if (const auto status = o.parse(job, argc, argv)) return *status;
   const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(

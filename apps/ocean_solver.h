@@ -20,7 +20,7 @@ namespace app {
 template <typename Where>
 class field : public bands<double, Where> {
  public:
-  field(std::size_t n, std::size_t workers) : bands<double, Where>(n + 2, n + 2, workers) {}
+  field(std::size_t n, std::size_t workers, bool packed) : bands<double, Where>(n + 2, n + 2, workers, packed) {}
 };
 
 template <typename Where>
@@ -28,10 +28,10 @@ class elliptic_solver {
  public:
   using worker = typename Where::worker;
 
-  // Together. `width` of a cell and `radius` (a) in the same unit; an infinite radius gives Poisson's equation.
-  elliptic_solver(std::size_t n, double width, double radius, std::size_t workers) : cycle_(grids_, 2, 10) {
+  // Together. `width` of a cell and `radius` (a) in the same unit; an infinite radius gives Poisson's equation. `packed`: see bands.h.
+  elliptic_solver(std::size_t n, double width, double radius, std::size_t workers, bool packed) : cycle_(grids_, 2, 10) {
     const auto add = [&](std::size_t cells, double wide) {
-      grids_.emplace_back(cells, wide, 1 / (radius * radius), workers_for(cells * cells, workers));
+      grids_.emplace_back(cells, wide, 1 / (radius * radius), workers_for(cells * cells, workers), packed);
     };
     add(n, width);
     while (grids_.back().n % 2 == 0) add(grids_.back().n / 2, 2 * grids_.back().width);
@@ -57,13 +57,13 @@ class elliptic_solver {
  private:
   struct grid {
     // Together.
-    grid(std::size_t n_, double width_, double screening_, std::size_t workers)
+    grid(std::size_t n_, double width_, double screening_, std::size_t workers, bool packed)
         : n(n_),
           width(width_),
           screening(screening_ * width * width),
-          solution(n, workers),
-          source(n, workers),
-          residual(n, workers) {}
+          solution(n, workers, packed),
+          source(n, workers, packed),
+          residual(n, workers, packed) {}
 
     std::size_t points() const noexcept { return n * n; }
     template <typename Worker>

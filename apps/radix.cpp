@@ -3,7 +3,9 @@
 //
 // In every pass a worker counts the digits of its contiguous keys; all counts together tell where its keys of each digit go; it
 // writes them there. The writes of a pass are scattered over the whole destination, in runs that border on other workers' runs:
-// this is the program whose pages many nodes write at once (SHRIMP 4).
+// this is the program whose pages many nodes write at once (SHRIMP 4). Keys of a digit are collected and written together; with
+// `--one-by-one` each is written by itself when its turn comes, as in SPLASH-2's (SHRIMP 3: a processor's writes to its different sets are
+// interleaved).
 //
 //   weft run -n 4 build/bin/radix --keys 8388608 --verify
 #include <weft/weft.h>
@@ -26,6 +28,7 @@ using key = std::uint32_t;
 
 struct problem {
   std::size_t keys = 8 << 20, key_bits = 30, digit_bits = 10;
+  bool one_by_one = false;
 
   std::size_t digits() const noexcept { return std::size_t{1} << digit_bits; }
   std::size_t passes() const noexcept { return (key_bits + digit_bits - 1) / digit_bits; }
@@ -147,6 +150,11 @@ class sorting {
     const auto [first, last] = all_.part_of(me_);
     const key* from = all_.source(pass);
     key* to = all_.destination(pass);
+    if (p_.one_by_one) {
+      auto& next = scatter_.next();
+      for (std::size_t i = first; i < last; ++i) to[next[p_.digit(from[i], pass)]++] = from[i];
+      return;
+    }
     for (std::size_t i = first; i < last; ++i) scatter_.put(to, p_.digit(from[i], pass), from[i]);
     scatter_.finish(to);
   }
@@ -195,6 +203,7 @@ int main(int argc, char** argv) {
   o.number("--keys", p.keys, "how many", {1, std::size_t{1} << 34});
   o.number("--key-bits", p.key_bits, "keys are below two to this power", {1, 32});
   o.number("--digit-bits", p.digit_bits, "bits that are sorted by in one pass", {1, 16});
+  o.flag("--one-by-one", p.one_by_one, "write every key by itself, instead of a line of keys at once");
   if (const auto status = o.parse(job, argc, argv)) return *status;
   const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o, "radix " + std::to_string(p.keys) + " keys", result);

@@ -4,7 +4,7 @@
 // A grid is distributed by rows (or planes) and knows how to do things with one of them, from its own values and from those of the
 // rows next to it:
 //   rows_of(me): a worker's; points(): of all of it;
-//   relax(i, colour): the points of one colour, which depend on those of the other only; find_residual(i);
+//   relax(i, half): a half of a relaxation, mostly the points of one colour, which depend on those of the other only; find_residual(i);
 //   take_residual(i, finer): as what is to be solved for, and start from 0; add_correction(i, coarser).
 //
 // Small grids are one worker's business: it is through with one of them before the workers would have met once. A grid's rows

@@ -32,12 +32,16 @@ dsm::page_id machine_pages::most_at_once() const noexcept {
   return static_cast<page_id>(machine_.numbers().fetch_ahead);
 }
 
-// Cashmere 2.2, self-invalidation: the mapping goes, and the lines with it.
+// Cashmere 2.2, self-invalidation: the mapping goes, and the lines with it. Where software fetches them (2.3), each that it has fetched is set
+// up to give an ECC error again, which is a write of it to local memory.
 void machine_pages::close(extent e) {
   for (page_id p = e.first; p < e.last; ++p) {
     self_.purge(p);
     flags_[p] &= changed;
-    used_lines_.erase(p);
+    const auto used = used_lines_.find(p);
+    if (used == used_lines_.end()) continue;
+    self_.charge(cost::protocol, machine_.numbers().line_fill() * used->second.count());
+    used_lines_.erase(used);
   }
 }
 

@@ -67,6 +67,7 @@ bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<c
   const sent_by by = how(id);
   const std::uint64_t notices = notices_for(node, id, words, payload);
   if (on_processor()) own().send_updates();
+  if (id == dsm::page_request) note_fetch(node, words);
   // What was asked for has been read already.
   const cycles leaves = hand_over(by, id == own_ids::get_reply ? 0 : payload.size(), notices);
   const auto p = [&] {
@@ -83,6 +84,12 @@ bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<c
   own().charge(on_processor() ? cost::protocol : cost::interrupt, left - leaves);
   if (on_processor()) own().take_turn();
   return true;
+}
+
+// Pages that are asked for by a message have their memory where that goes: what is written to the copies is forwarded there.
+void machine_port::note_fetch(node_id from, std::span<const word> words) {
+  if (words.size() != 3) return;
+  for (word p = words[1]; p < words[2]; ++p) machine_.at(self()).pages->fetched(p, from);
 }
 
 // SHRIMP 4.5.3: a deliberate update is of a page at most.

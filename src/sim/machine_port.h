@@ -51,6 +51,7 @@ class machine_port final : public event_port {
     interface,           // the interface does it all
   };
   sent_by how(handler_id id) const;
+  void note_fetch(node_id from, std::span<const word> words);
   cycles hand_over(sent_by by, std::uint64_t moved, std::uint64_t notices);
   void arrive(node_id source, lane l, const std::shared_ptr<parcel>& p, cycles all_in);
   void arrive(node_id source, std::byte* there, const std::shared_ptr<std::vector<std::byte>>& what, cycles all_in);

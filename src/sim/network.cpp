@@ -7,11 +7,16 @@ namespace weft::sim {
 cycles network::travel(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void(cycles)> then, what sent) {
   ++nodes_[from].messages;
   nodes_[from].bytes += bytes;
-  const cycles transfer = parameters_.transfer(bytes), leaving = sent == what::update ? parameters_.update_transfer(bytes) : transfer;
-  const cycles left = nodes_[from].out.serve(now, leaving);
-  time_.at(left - leaving + parameters_.network_latency(),
-           [this, to, transfer, then = std::move(then)] { then(nodes_[to].in.serve(time_.now(), transfer)); });
-  return left;
+  // SHRIMP 2.1: links may be faster than the bus over which a message comes from memory and goes there, so that others get through between its
+  // pieces. A write that is forwarded comes from elsewhere, and only its contents go to memory.
+  const bool update = sent == what::update;
+  const cycles on_link = parameters_.update_transfer(bytes), over_bus = parameters_.transfer(bytes - (update ? parameters_.header_bytes : 0));
+  const cycles began = nodes_[from].out.serve(now, on_link) - on_link;
+  const cycles arriving = std::max(on_link, over_bus);
+  time_.at(began + parameters_.network_latency(), [this, to, on_link, arriving, then = std::move(then)] {
+    then(nodes_[to].in.serve(time_.now(), on_link) - on_link + arriving);
+  });
+  return began + (update ? on_link : arriving);
 }
 
 cycles network::access(cycles now, node_id at, std::uint64_t bytes, resource::from whom) {

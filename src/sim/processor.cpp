@@ -8,6 +8,12 @@
 
 namespace weft::sim {
 
+namespace {
+
+constexpr std::uint64_t register_bytes = 8;  // that are stored at once
+
+}  // namespace
+
 processor::processor(machine& in, node_id self)
     : machine_(in),
       self_(self),
@@ -243,7 +249,6 @@ void processor::fill(std::uint64_t offset) {
 // Where writes are forwarded the cache is written through, and a line that is not there is not brought in. Without an interface that
 // forwards them it is written back. So it is for pages that are at home on a machine of SHRIMP's kind (2.1: a cache may be told page by page).
 void processor::written(std::uint64_t offset, std::uint64_t size) {
-  const auto& n = machine_.numbers();
   const interface* i = machine_.interface_of_nodes();
   pages_->note_write(offset, size);
   const bool stays = !i || (by_page_ && pages_->memory_of(offset / dsm::page_bytes) == self_);
@@ -256,11 +261,22 @@ void processor::written(std::uint64_t offset, std::uint64_t size) {
     cache_.soil(place);
   }
   if (stays) return;
+  // A copy is many stores.
+  for (const std::uint64_t end = offset + size; offset < end;) {
+    const std::uint64_t next = std::min(end, offset / register_bytes * register_bytes + register_bytes);
+    pass_on(offset, next - offset);
+    offset = next;
+  }
+}
+
+// One store, which the interface sees or instructions of the program repeat.
+void processor::pass_on(std::uint64_t offset, std::uint64_t size) {
+  const interface* i = machine_.interface_of_nodes();
   if (!i->hardware_writes) {
-    spend(cost::protocol, n.doubled_write);
+    spend(cost::protocol, machine_.numbers().doubled_write);
     if (pages_->memory_of(offset / dsm::page_bytes) == self_) return;
   }
-  if (!i->merges) return forward(offset, size);
+  if (!i->merges || by_page_) return forward(offset, size);
   if (const auto gone = merge_.write(offset, size)) forward(gone->address, gone->bytes());
 }
 
@@ -274,18 +290,58 @@ void processor::forward(std::uint64_t offset, std::uint64_t bytes) {
     if (home == self_ || machine_.numbers().outgoing_fifo != 0) writes_.add(performed_here_at_);
     if (home == self_) return;
   }
-  write_buffer& waits_in = machine_.numbers().outgoing_fifo != 0 ? fifo_ : writes_;
-  spend(cost::cache_stall, waits_in.room_at(now_) - now_);
+  update_home(home, offset, bytes);
+}
+
+// What a machine of Cashmere's kind merges is merged when it comes here. One of SHRIMP's combines what leaves the node.
+void processor::update_home(node_id home, std::uint64_t offset, std::uint64_t bytes) {
+  const cycles waits = machine_.numbers().combining_time;
+  const bool combines = by_page_ && machine_.interface_of_nodes()->merges;
+  if (combines && !packet_.takes(offset, now_, waits)) send_packet();
+  if (!combines) return spend(cost::cache_stall, send_update(now_, home, bytes) - now_);
+  if (packet_.empty()) packet_.first = offset;
+  packet_.last = offset + bytes;
+  packet_.grown_at = now_;
+  send_packet_later();
+}
+
+// When it has found room to wait in.
+cycles processor::send_update(cycles at, node_id home, std::uint64_t bytes) {
+  const bool in_fifo = machine_.numbers().outgoing_fifo != 0;
+  write_buffer& waits_in = in_fifo ? fifo_ : writes_;
+  const cycles sent = waits_in.room_at(at);
   ++under_way_;
-  waits_in.add(machine_.connections().write(now_, self_, home, bytes, [this] {
+  const cycles left = machine_.connections().write(sent, self_, home, bytes, [this] {
     --under_way_;
     wake();
-  }));
+  });
+  for (std::uint64_t entries = in_fifo ? (bytes + 7) / 8 : 1; entries > 0; --entries) waits_in.add(left);
+  return sent;
+}
+
+void processor::send_packet() {
+  if (packet_.empty()) return;
+  const packet p = std::exchange(packet_, {});
+  spend(cost::cache_stall, send_update(now_, pages_->memory_of(p.page()), p.bytes()) - now_);
+}
+
+void processor::send_packet_later() {
+  if (std::exchange(packet_timed_, true)) return;
+  event_queue& time = machine_.time();
+  const cycles waits = machine_.numbers().combining_time;
+  time.at(std::max(packet_.grown_at + waits, time.now()), [this, waits] {
+    packet_timed_ = false;
+    if (packet_.empty()) return;
+    if (!packet_.due(machine_.time().now(), waits)) return send_packet_later();
+    const packet p = std::exchange(packet_, {});
+    send_update(machine_.time().now(), pages_->memory_of(p.page()), p.bytes());
+  });
 }
 
 // Cashmere 2.2: a release waits until all writes have been performed.
 void processor::flush() {
   merge_.drain([this](const merge_buffer::line& l) { forward(l.address, l.bytes()); });
+  send_packet();
   if (performed_here_at_ > now_) spend(cost::protocol, performed_here_at_ - now_);
   take_turn();
   while (under_way_ != 0) stand_still(cost::protocol);

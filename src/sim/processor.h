@@ -21,6 +21,7 @@
 #include "sim/breakdown.h"
 #include "sim/cache.h"
 #include "sim/merge_buffer.h"
+#include "sim/packet.h"
 #include "sim/tlb.h"
 #include "sim/write_buffer.h"
 
@@ -120,7 +121,12 @@ class processor {
   void fill(std::uint64_t offset);
   void fill_from_here();
   void written(std::uint64_t offset, std::uint64_t size);
+  void pass_on(std::uint64_t offset, std::uint64_t size);
   void forward(std::uint64_t offset, std::uint64_t bytes);
+  void update_home(node_id home, std::uint64_t offset, std::uint64_t bytes);
+  cycles send_update(cycles at, node_id home, std::uint64_t bytes);
+  void send_packet();
+  void send_packet_later();
 
   machine& machine_;
   const node_id self_;
@@ -140,6 +146,8 @@ class processor {
   write_buffer writes_;
   write_buffer fifo_;  // of the interface, for writes to other nodes; used where there is one
   merge_buffer merge_;
+  packet packet_;
+  bool packet_timed_ = false;  // whether an event looks after it
   automatic_updates updates_;
   // The cache is indexed by physical addresses, and frames are given to pages at random, as by a system that knows no page colours.
   std::uint64_t last_page_ = ~std::uint64_t{0}, frame_ = 0;  // the address of that page's frame

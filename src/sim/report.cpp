@@ -47,6 +47,27 @@ std::string counts_of_all(machine& m) {
   return "  \"counts_of_all\": {\n" + text + "\n  }";
 }
 
+// How much each kind had to do in the whole program, on all nodes together, and on the node on which it was busy for longest.
+std::string resources_of_all(machine& m) {
+  static constexpr std::pair<const char*, resource node_hardware::*> kinds[] = {
+      {"bus", &node_hardware::bus}, {"memory", &node_hardware::memory}, {"out", &node_hardware::out}, {"in", &node_hardware::in}};
+  std::string text;
+  for (const auto& [name, kind] : kinds) {
+    std::uint64_t requests = 0;
+    cycles busy = 0, busiest = 0, waited = 0;
+    for (node_id n = 0; n < m.processors(); ++n) {
+      const resource& r = m.connections().at(n).*kind;
+      requests += r.requests();
+      busy += r.busy();
+      busiest = std::max(busiest, r.busy());
+      waited += r.waited();
+    }
+    text += format("%s    \"%s\": {", text.empty() ? "" : ",\n", name) + counted("requests", requests) + "," + counted("busy", busy) + "," +
+            counted("busiest", busiest) + "," + counted("waited", waited) + "}";
+  }
+  return "  \"resources_of_all\": {\n" + text + "\n  }";
+}
+
 }  // namespace
 
 std::string report(machine& m, const host_time& took) {
@@ -68,6 +89,7 @@ std::string report(machine& m, const host_time& took) {
   text += breakdown_of(sum.spent) + ",\n";
   for (std::size_t i = 0; i < std::size(account::counts); ++i) text += counted(account::count_names[i], sum.*account::counts[i]) + ",\n";
   text += counts_of_all(m) + ",\n";
+  text += resources_of_all(m) + ",\n";
   text += counted("events", m.time().happened()) + ",\n";
   const auto all = static_cast<double>(references);
   text += format("  \"host_seconds\": %.3f,\n  \"processor_seconds\": %.3f,\n", took.seconds, took.of_processor);

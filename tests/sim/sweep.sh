@@ -9,6 +9,7 @@ run() { "$weft" sim -p 1,2 --latency 500ns,1us --keep "$here/kept" --json "$here
 first=$(run)
 [ "$(grep -c 'processors 2' <<<"$first")" = 2 ] || { echo "not every combination: $first"; exit 1; }
 [ "$(grep -o '"cycles":' "$here/out.json" | wc -l)" = 4 ] || { echo "not four reports in the JSON"; exit 1; }
+[ "$(grep -oE '"(busiest)": *[1-9][0-9]*' "$here/out.json" | wc -l)" -ge 8 ] || { echo "resources are not in the JSON"; exit 1; }
 grep -q '<svg' "$here/out.html" || { echo "no chart in the page"; exit 1; }
 if grep -qE 'https?://[^"]*\.(js|css)|<script' "$here/out.html"; then echo "the page needs something else"; exit 1; fi
 [ "$(find "$here/kept" -name '*.json' | wc -l)" = 4 ] || { echo "not four kept reports"; exit 1; }

@@ -297,6 +297,110 @@ TEST(machine, a_miss_by_software_takes_an_interrupt_and_goes_by_local_memory) {
   EXPECT_EQ(time_of_a_line("NSHM"), time_of_a_line("NHHM") + n.ecc_interrupt + 2 * n.line_fill());
 }
 
+// Node 1 reads so many lines of a page that node 0 writes before each of four barriers; the time of all.
+cycles reading_lines_again(const char* by, std::uint64_t lines) {
+  machine m(options("cashmere", 2, by));
+  m.run([&](machine::node& n) {
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(0)));
+    for (int turn = 0; turn < 4; ++turn) {
+      if (n.cpu.self() == 0) n.cpu.refer(offset_of(bytes), 8, true);
+      n.space->barrier();
+      for (std::uint64_t l = 0; n.cpu.self() == 1 && l < lines; ++l) n.cpu.refer(offset_of(bytes + 64 * l), 8, false);
+      n.space->barrier();
+    }
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return m.at(1).cpu.spent().total;
+}
+
+// Cashmere 2.3: local pages are set up to give ECC errors, so a line that was fetched has to be set up again when its page is invalidated.
+TEST(machine, a_line_that_software_fetched_is_set_up_again_when_its_page_goes) {
+  const parameters n;
+  const auto a_line = [](const char* by) { return (reading_lines_again(by, 60) - reading_lines_again(by, 20)) / 40; };
+  const cycles fetched = 4 * (n.ecc_interrupt + 2 * n.line_fill()), set_up = 3 * n.line_fill();
+  EXPECT_NEAR(static_cast<double>(a_line("NSHM") - a_line("NHHM")), static_cast<double>(fetched + set_up), 10);
+}
+
+// How many more messages node 1 sends for these writes to a page of node 0's than for one of a word.
+struct write_of {
+  std::uint64_t offset, size;
+};
+std::uint64_t messages_of(const machine_options& o, const std::vector<write_of>& writes) {
+  const auto sent = [&](const std::vector<write_of>& all) {
+    machine m(o);
+    m.run([&](machine::node& n) {
+      auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(0)));
+      n.space->barrier();
+      if (n.cpu.self() == 1)
+        for (const auto& w : all) n.cpu.refer(offset_of(bytes) + w.offset, w.size, true);
+      n.space->barrier();
+    });
+    EXPECT_EQ(m.failure(), std::nullopt);
+    return m.at(1).so_far().messages;
+  };
+  return sent(writes) - sent({{0, 8}});
+}
+
+// Cashmere 2.3: without a merge buffer all writes go through the network individually; with one, those to a line go together.
+TEST(machine, a_copy_is_as_many_writes_as_the_stores_it_takes) {
+  EXPECT_EQ(messages_of(options("cashmere", 2, "NHHN"), {{0, 64}}), 7u);
+  EXPECT_EQ(messages_of(options("cashmere", 2, "NHHM"), {{0, 64}}), 0u);
+  EXPECT_EQ(messages_of(options("hlrc", 2, "CHHN"), {{0, 64}}), 7u);
+  EXPECT_EQ(messages_of(options("hlrc", 2, "CHHM"), {{0, 64}}), 0u);
+}
+
+// SHRIMP 4.2: automatic updates go to the page's home. Node 1 writes a page of node 2's; what comes to each of the others.
+TEST(machine, writes_are_forwarded_to_the_home_of_their_page) {
+  for (const char* protocol : {"hlrc", "cashmere"}) {
+    machine m(options(protocol, 3, "CHHN"));
+    std::uint64_t before[3] = {}, came[3] = {};
+    m.run([&](machine::node& n) {
+      auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(2)));
+      n.space->barrier();
+      if (n.cpu.self() == 1) {
+        n.cpu.refer(offset_of(bytes), 8, true);
+        n.cpu.flush();
+        for (node_id to : {0u, 2u}) before[to] = m.connections().at(to).in.requests();
+        for (std::uint64_t i = 0; i < 100; ++i) n.cpu.refer(offset_of(bytes + 8 * i), 8, true);
+        n.cpu.flush();
+        for (node_id to : {0u, 2u}) came[to] = m.connections().at(to).in.requests() - before[to];
+      }
+      n.space->barrier();
+    });
+    EXPECT_EQ(m.failure(), std::nullopt);
+    EXPECT_GE(came[2], 100u) << protocol;
+    EXPECT_LT(came[0], 10u) << protocol;
+  }
+}
+
+// SHRIMP 4.5.1: a store that does not follow the last one ends a packet. A merge buffer has lines for both places.
+TEST(machine, combining_is_of_consecutive_stores_and_merging_of_those_to_a_line) {
+  const std::vector<write_of> in_turns = {{0, 8}, {512, 8}, {8, 8}, {520, 8}, {16, 8}, {528, 8}};
+  EXPECT_EQ(messages_of(options("hlrc", 2, "CHHM"), in_turns), 5u);
+  EXPECT_EQ(messages_of(options("cashmere", 2, "NHHM"), in_turns), 1u);
+}
+
+// SHRIMP 4.5.1: or a timer expires.
+TEST(machine, a_packet_leaves_when_nothing_follows_in_time) {
+  auto o = options("hlrc", 2, "CHHM");
+  std::uint64_t left = 0;
+  machine m(o);
+  m.run([&](machine::node& n) {
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(0)));
+    n.space->barrier();
+    if (n.cpu.self() == 1) {
+      n.cpu.refer(offset_of(bytes), 8, true);
+      const std::uint64_t before = n.so_far().messages;
+      n.cpu.compute(2 * o.numbers.combining_time + o.numbers.slack);
+      n.cpu.take_turn();
+      left = n.so_far().messages - before;
+    }
+    n.space->barrier();
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  EXPECT_EQ(left, 1u);
+}
+
 // Node 0 writes a page of its own; node 1 reads it after a barrier. Then they meet again some times, and node 0 may write before each of them.
 // The notices that node 1 gets.
 std::uint64_t notices_of_a_page(const machine_options& o, bool written_again) {

@@ -11,6 +11,7 @@
 #include "sim/interface.h"
 #include "sim/machine_code.h"
 #include "sim/merge_buffer.h"
+#include "sim/packet.h"
 #include "sim/network.h"
 #include "sim/networks.h"
 #include "sim/parameters.h"
@@ -154,6 +155,21 @@ TEST(merge_buffer, draining_forwards_the_oldest_first_and_leaves_nothing) {
   m.drain([&](const merge_buffer::line& l) { order.push_back(l.address); });
   EXPECT_EQ(order, (std::vector<std::uint64_t>{0, 128, 64}));
   m.drain([&](const merge_buffer::line&) { ADD_FAILURE(); });
+}
+
+// SHRIMP 4.5.1.
+TEST(packet, takes_what_follows_it_within_its_page_and_in_time) {
+  constexpr std::uint64_t waits = 100;
+  packet p;
+  EXPECT_FALSE(p.takes(0, 5, waits));
+  p = {4000, 4008, 10};
+  EXPECT_EQ(p.bytes(), 8u);
+  EXPECT_TRUE(p.takes(4008, 109, waits));
+  EXPECT_FALSE(p.takes(4008, 110, waits));
+  EXPECT_FALSE(p.takes(4016, 20, waits));
+  EXPECT_FALSE(p.takes(4000, 20, waits));
+  p = {4000, 4096, 10};
+  EXPECT_FALSE(p.takes(4096, 20, waits));
 }
 
 TEST(interfaces, are_the_eight_of_the_paper) {
