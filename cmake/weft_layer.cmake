@@ -7,7 +7,7 @@ function(weft_layer name)
   cmake_parse_arguments(L "APART" "FOLDER" "BELOW;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${L_FOLDER}/*.cpp)
   if(NOT sources)  # a layer that is headers only
-    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp "")
+    file(CONFIGURE OUTPUT ${name}.cpp CONTENT "")
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
   endif()
   add_library(weft_${name} STATIC ${sources})

@@ -123,10 +123,11 @@ struct transfer {
 };
 
 struct capabilities {
-  bool mapped = false;     // mapped() gives pointers: remote loads and stores work
-  bool one_sided = false;  // put, get and atomics do not involve a thread of the destination
-  bool ordered = false;    // the order above is the network's own, not made by waiting
-  bool multicast = false;  // the multicast forms cost less than the single ones repeated
+  bool mapped = false;      // mapped() gives pointers: remote loads and stores work
+  bool one_sided = false;   // put, get and atomics do not involve a thread of the destination
+  bool ordered = false;     // the order above is the network's own, not made by waiting
+  bool multicast = false;   // the multicast forms cost less than the single ones repeated
+  bool any_memory = false;  // windows may be of memory that no file backs
 };
 
 // What a port has done since it was opened. Every number counts completed calls or bytes of payload.

@@ -16,10 +16,10 @@ result<std::unique_ptr<heap>> heap::create(port& p, std::byte* base, page_id pag
     window counter, words;
     queue freed;
   } mine;
-  auto counter = lazy_memory::create(page_bytes);
+  auto counter = lazy_memory::create(p, page_bytes);
   if (!counter) return counter.failure();
   h->own_counter_ = std::move(*counter);
-  auto words = lazy_memory::create((pages / p.nodes() + 1) * sizeof(word));
+  auto words = lazy_memory::create(p, (pages / p.nodes() + 1) * sizeof(word));
   if (!words) return words.failure();
   h->own_words_ = std::move(*words);
   for (auto [m, w] : {std::pair{&h->own_counter_, &mine.counter}, std::pair{&h->own_words_, &mine.words}}) {

@@ -8,7 +8,7 @@ namespace weft::dsm {
 
 result<std::unique_ptr<homes>> homes::create(port& p, pages& memory, const exchange& with_all, bool one_memory) {
   std::unique_ptr<homes> h(new homes(p, memory, one_memory));
-  auto words = lazy_memory::create((memory.count() / p.nodes() + group) * sizeof(word));
+  auto words = lazy_memory::create(p, (memory.count() / p.nodes() + group) * sizeof(word));
   if (!words) return words.failure();
   h->own_words_ = std::move(*words);
   struct card {

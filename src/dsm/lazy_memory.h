@@ -11,7 +11,18 @@ namespace weft::dsm {
 class lazy_memory {
  public:
   lazy_memory() = default;
-  static result<lazy_memory> create(std::size_t size) {
+  // For windows of `p`: in a file where the fabric needs one.
+  static result<lazy_memory> create(const port& p, std::size_t size) {
+    if (!p.can().any_memory) return create_file(size);
+    auto where = os::reserve(size);
+    if (!where) return where.failure();
+    lazy_memory m;
+    m.where_ = std::move(*where);
+    return m;
+  }
+
+  // In a file, whatever the fabric.
+  static result<lazy_memory> create_file(std::size_t size) {
     lazy_memory m;
     const std::size_t whole = os::round_to_pages(size);
     auto file = os::create_memory_file("weft table", whole);

@@ -349,11 +349,13 @@ result<queue> message_port::make_queue(std::size_t bound) {
   for (std::uint32_t id = 1; id < most_queues; ++id) {
     local_queue& q = (*queues_)[id];
     if (q.words) continue;
-    auto file = os::create_memory_file(base::format("weft-%u-queue", self()), size);
-    if (!file) return file.failure();
-    auto where = os::map_file(file->get(), 0, size, true);
+    if (!can().any_memory) {
+      auto file = os::create_memory_file(base::format("weft-%u-queue", self()), size);
+      if (!file) return file.failure();
+      q.file = std::move(*file);
+    }
+    auto where = q.file ? os::map_file(q.file.get(), 0, size, true) : os::reserve(size);
     if (!where) return where.failure();
-    q.file = std::move(*file);
     q.where = std::move(*where);
     q.words = word_queue::create(q.where.base(), bound);
     const std::uint64_t capability = new_capability();

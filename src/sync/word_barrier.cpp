@@ -8,7 +8,7 @@ namespace weft::sync {
 
 result<std::unique_ptr<word_barrier>> word_barrier::create(port& p, dsm::protocol& protocol, releases& own, const dsm::exchange& with_all) {
   std::unique_ptr<word_barrier> b(new word_barrier(p, protocol, own));
-  auto memory = dsm::lazy_memory::create(most_rounds * sizeof(word) + 2 * p.nodes() * most_gathered);
+  auto memory = dsm::lazy_memory::create(p, most_rounds * sizeof(word) + 2 * p.nodes() * most_gathered);
   if (!memory) return memory.failure();
   b->own_ = std::move(*memory);
   auto exposed = b->own_.expose(p);

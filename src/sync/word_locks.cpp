@@ -23,10 +23,10 @@ word load(const word& w) {
 result<std::unique_ptr<word_locks>> word_locks::create(port& p, dsm::protocol& protocol, releases& own, dsm::chores* later,
                                                        const dsm::exchange& with_all) {
   std::unique_ptr<word_locks> l(new word_locks(p, protocol, own, later));
-  auto tails = dsm::lazy_memory::create(most_objects * sizeof(word));
+  auto tails = dsm::lazy_memory::create(p, most_objects * sizeof(word));
   if (!tails) return tails.failure();
   l->tails_ = std::move(*tails);
-  auto places = dsm::lazy_memory::create(most_places * sizeof(place));
+  auto places = dsm::lazy_memory::create(p, most_places * sizeof(place));
   if (!places) return places.failure();
   l->places_ = std::move(*places);
   card mine;

@@ -12,7 +12,7 @@ result<std::unique_ptr<words>> words::create(port& p, dsm::protocol& protocol, l
   card mine;
   for (auto [memory, size, shown] : {std::tuple{&w->own_, most_objects * sizeof(object), &mine.objects},
                                      std::tuple{&w->bells_, bells * sizeof(word), &mine.bells}}) {
-    auto own = dsm::lazy_memory::create(size);
+    auto own = dsm::lazy_memory::create(p, size);
     if (!own) return own.failure();
     *memory = std::move(*own);
     auto exposed = memory->expose(p);

@@ -26,7 +26,9 @@ class udp_port final : public message_port {
   ~udp_port() override;
 
   const char* name() const noexcept override { return "udp"; }
-  capabilities can() const noexcept override { return {.mapped = false, .one_sided = false, .ordered = true, .multicast = false}; }
+  capabilities can() const noexcept override {
+    return {.mapped = false, .one_sided = false, .ordered = true, .multicast = false, .any_memory = true};
+  }
   port_statistics statistics() const override;
 
   result<base::byte_buffer> open() override;

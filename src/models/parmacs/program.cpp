@@ -64,7 +64,7 @@ node_id program::least_busy() const {
 
 window program::make_image() {
   if (image_.base() == nullptr) {
-    image_ = dsm::lazy_memory::create(data_.most_bytes()).or_throw();
+    image_ = dsm::lazy_memory::create_file(data_.most_bytes()).or_throw();
     image_window_ = image_.expose(port_).or_throw();
   }
   data_.pack(image_.base());

@@ -14,7 +14,7 @@ using dsm::page_id;
 result<std::unique_ptr<cashmere>> cashmere::create(port& p, dsm::pages& memory, dsm::page_table& table, dsm::homes& homes,
                                                    const cashmere_settings& how, const dsm::exchange& with_all) {
   std::unique_ptr<cashmere> c(new cashmere({p, memory, table, homes}, how));
-  auto directory = dsm::lazy_memory::create(memory.count() * c->entry_words_ * sizeof(word));
+  auto directory = dsm::lazy_memory::create(p, memory.count() * c->entry_words_ * sizeof(word));
   if (!directory) return directory.failure();
   c->directory_ = std::move(*directory);
   for (dsm::page_set* s : {&c->told_, &c->weak_, &c->unsafe_}) {

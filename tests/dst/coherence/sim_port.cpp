@@ -54,7 +54,8 @@ weft::capabilities sim_port::can() const noexcept {
   return {.mapped = style == network_style::mapped,
           .one_sided = style == network_style::mapped || style == network_style::one_sided,
           .ordered = true,
-          .multicast = false};
+          .multicast = false,
+          .any_memory = true};
 }
 
 void sim_network::hold_up() {
