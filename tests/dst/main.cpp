@@ -14,6 +14,8 @@
 //       [--plain] [--schedule N] [--keep UNITS]   as a failure's report says
 //   dst --protocol NAME --seeds A..B --must-fail  succeeds when some seed fails
 //   dst --protocol NAME --litmus                  the litmus tests of tests/litmus
+//   dst --protocol NAME --choices                 whether the protocol chooses what pays
+//   dst --protocol NAME --directed                scenes that come too seldom by chance
 //   dst --protocol NAME --systematic              small programs under all schedules with few departures from the plain one
 //       [--departures N]
 #include <algorithm>

@@ -122,7 +122,7 @@ const std::vector<compared_app>& compared_apps() {
       {"ocean", "ocean", {"--size", "130", "--steps", "3"}, {"--size", "38", "--steps", "1"}},
       {"mp3d", "mp3d", {"--particles", "20001", "--steps", "8"}, {"--particles", "2001", "--steps", "2"}},
       {"appbt", "appbt", {"--size", "16", "--steps", "12"}, {"--size", "8", "--steps", "1"}},
-      {"relay", "relay", {"--words", "8192", "--steps", "100"}, {"--words", "2000", "--steps", "20"}},
+      {"relay", "relay", {"--words", "8192", "--steps", "40"}, {"--words", "2000", "--steps", "20"}},
   };
   return list;
 }

@@ -1,7 +1,7 @@
 // Choosing page by page: what the home learns from who changes and who fetches, and what a holder learns about its use of a copy.
 //
 // The home adds up what the fetches of a page have cost since it changed before, and takes off what it would have cost to update all who
-// have had copies. If that has saved enough over the last changes, copies are updated from now on. A page that is fetched alone costs a
+// have had copies. If that has saved each enough over the last changes, copies are updated from now on. A page that is fetched alone costs a
 // round trip; one of a long row that is fetched together costs less than an update, which has to find the changes first.
 //
 // The holder. Updates are wasted on a copy that is not used. After some updates the page is closed, with its contents kept up to date; if it
@@ -33,7 +33,7 @@ void hlrc::note_fetch(node_id by, dsm::extent e) {
   const unsigned now = row.cost_of_each();
   const auto change = [&](page_id p, unsigned less, unsigned more) {
     auto& fetched = record(p).fetched;
-    fetched = static_cast<std::uint8_t>(std::min(std::max(unsigned{fetched}, less) - less + more, 255u));
+    fetched = static_cast<std::uint16_t>(std::min(std::max(unsigned{fetched}, less) - less + more, 65535u));
   };
   if (row.of.count() <= most_shared)
     for (page_id p = row.of.first; p < e.first; ++p) change(p, before, now);
@@ -49,8 +49,8 @@ bool hlrc::note_change(page_id p, node_id writer, unsigned cost) {
     for (word h : holders(p)) others += static_cast<unsigned>(std::popcount(h));
     if (holders(p)[writer / 64] >> writer % 64 & 1) --others;
     r.unread = r.fetched != 0 ? 0 : static_cast<std::uint8_t>(std::min(r.unread + 1, 255));
-    const unsigned saved = unsigned{r.saving} + std::exchange(r.fetched, std::uint8_t{0});
-    r.saving = static_cast<std::uint8_t>(std::min(saved > others * cost ? saved - others * cost : 0, 255u));
+    const unsigned saved = r.saving + std::exchange(r.fetched, std::uint16_t{0}) / std::max(others, 1u);
+    r.saving = static_cast<std::uint8_t>(std::min(saved > cost ? saved - cost : 0, 255u));
     r.update = r.saving >= enough_saved << r.abandoned;
     if (r.update) newly_copied_.push_back(p);  // the home's own changes are to be known exactly from its next release on
   }

@@ -86,9 +86,9 @@ class hlrc final : public dsm::home_based {
   struct page_record {
     std::uint32_t gone_to_plus_1;  // who is home now; 0: this node, if it was
     std::uint16_t writer_plus_1;   // whose changes came last, this node's own included
+    std::uint16_t fetched;         // what its fetches since then have cost
     std::uint8_t in_a_row;         // how many changes came from that writer
-    std::uint8_t fetched;          // what its fetches since then have cost
-    std::uint8_t saving;           // what updates would have saved over the last changes
+    std::uint8_t saving;           // what updates would have saved over the last changes, by holder
     std::uint8_t abandoned;        // how often its copies were updated and nobody used them
     bool update;                   // adaptive: copies are updated
     bool updated;                  // some have been since this node became home

@@ -27,7 +27,7 @@ bool channels::push(node_id from, node_id to, lane l, parcel&& p) {
   channel& c = at(from, to, l);
   if (c.parcels.size() >= network_.how().room) return false;
   c.parcels.push_back(std::move(p));
-  if (network_.port(to).welcomes(l)) network_.time().enable(c.delivers);
+  enable_or_disable(c);
   return true;
 }
 
@@ -45,12 +45,18 @@ void channels::deliver(channel& c) {
 }
 
 void channels::refresh(node_id node) {
-  const bool welcome = network_.port(node).welcomes(lane::request);
-  for (node_id from = 0; from < nodes_; ++from) {
-    channel& r = at(from, node, lane::request);
-    if (r.parcels.empty()) continue;
-    welcome ? network_.time().enable(r.delivers) : network_.time().disable(r.delivers);
-  }
+  for (node_id from = 0; from < nodes_; ++from) enable_or_disable(at(from, node, lane::request));
+}
+
+void channels::hold(node_id from, node_id to, lane l, bool held) {
+  at(from, to, l).held = held;
+  enable_or_disable(at(from, to, l));
+}
+
+void channels::enable_or_disable(channel& c) {
+  if (c.parcels.empty()) return;
+  const bool goes = !c.held && network_.port(c.to).welcomes(c.lane);
+  goes ? network_.time().enable(c.delivers) : network_.time().disable(c.delivers);
 }
 
 }  // namespace dst

@@ -10,6 +10,7 @@ class channels final : public transport {
   explicit channels(sim_network& in);
   bool push(node_id from, node_id to, weft::lane l, parcel&& p) override;
   void refresh(node_id node) override;
+  void hold(node_id from, node_id to, weft::lane l, bool held) override;
 
  private:
   struct channel {
@@ -17,12 +18,14 @@ class channels final : public transport {
     weft::lane lane;
     actor delivers;
     std::deque<parcel> parcels;
+    bool held = false;
   };
 
   channel& at(node_id from, node_id to, weft::lane l) {
     return channels_[(std::size_t{from} * nodes_ + to) * weft::lanes + static_cast<std::size_t>(l)];
   }
   bool for_interface(const parcel& p) const;
+  void enable_or_disable(channel& c);
   void deliver(channel& c);
 
   sim_network& network_;

@@ -97,6 +97,12 @@ constexpr way ways[] = {
        if (t.self() == 1 && t.round % 80 == 5) t.read(0);
      },
      0, changed_pages, 0, 0, 0},
+    {"copies of a page that several nodes read seldom are not updated", " auto ", network_style::messages, 4, 400,
+     [](const turn& t) {
+       if (t.self() == 0 && t.round % 2 == 0) t.write(0);
+       if (t.self() != 0 && t.round % 20 == 5) t.read(0);
+     },
+     0, changed_pages, 0, 0, 0},
     {"a page that is read for a while now and then is updated in vain less and less often", " auto ", network_style::messages, 3, 1600,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "dst/coherence/apart.h"
 #include "dst/coherence/choices.h"
+#include "dst/coherence/directed.h"
 #include "dst/coherence/litmus.h"
 #include "dst/coherence/shrink.h"
 #include "dst/coherence/systematic.h"
@@ -22,12 +23,13 @@ struct arguments {
   test_case one;
   std::vector<std::string> which;  // protocols
   std::uint64_t first = 1, last = 100, departures = 1;
-  bool single = false, trace = false, must_fail = false, shrink = true, litmus = false, systematic = false, choices = false;
+  bool single = false, trace = false, must_fail = false, shrink = true, litmus = false, systematic = false, choices = false, directed = false;
 };
 
 int usage() {
   std::fprintf(stderr,
                "usage: dst --protocol NAME|all [--seed N [--trace] [--plain] [--schedule N] [--keep UNITS] | --seeds A..B | --litmus | --choices | "
+               "--directed | "
                "--systematic [--departures N]] [--must-fail] [--no-shrink]\n");
   return 2;
 }
@@ -67,6 +69,7 @@ bool parse(int argc, char** argv, arguments& into) {
     else if (name == "--no-shrink") into.shrink = false;
     else if (name == "--litmus") into.litmus = true;
     else if (name == "--choices") into.choices = true;
+    else if (name == "--directed") into.directed = true;
     else if (name == "--systematic") into.systematic = true;
     else if (i + 1 == argc) return false;
     else if (const std::string_view value = argv[++i]; name == "--protocol") {
@@ -143,7 +146,10 @@ int run_many(const arguments& a) {
 
 int run_each(const arguments& a) {
   for (const auto& protocol : a.which) {
-    const auto wrong = a.litmus ? run_litmus(protocol) : a.choices ? run_choices(protocol) : run_systematically(protocol, a.departures);
+    const auto wrong = a.litmus     ? run_litmus(protocol)
+                       : a.choices  ? run_choices(protocol)
+                       : a.directed ? run_directed(protocol)
+                                    : run_systematically(protocol, a.departures);
     if (!wrong) continue;
     std::printf("%s\n", wrong->c_str());
     return 1;
@@ -162,7 +168,7 @@ bool asks_for_coherence(int argc, char** argv) {
 int coherence_command(int argc, char** argv) {
   arguments a;
   if (!parse(argc, argv, a)) return usage();
-  if (a.litmus || a.choices || a.systematic) return run_each(a);
+  if (a.litmus || a.choices || a.directed || a.systematic) return run_each(a);
   return a.single ? run_one(a) : run_many(a);
 }
 

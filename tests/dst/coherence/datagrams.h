@@ -12,6 +12,7 @@ class datagrams final : public transport {
  public:
   explicit datagrams(sim_network& in);
   bool push(node_id from, node_id to, weft::lane l, parcel&& p) override;
+  void hold(node_id, node_id, weft::lane, bool) override {}
   void refresh(node_id node) override;
 
  private:

@@ -35,6 +35,8 @@ class transport {
   virtual bool push(node_id from, node_id to, weft::lane l, parcel&& p) = 0;
   // The node may welcome requests now that it did not, or the other way round.
   virtual void refresh(node_id node) = 0;
+  // Whether what goes from one node to another on a lane stays where it is. Not of datagrams.
+  virtual void hold(node_id from, node_id to, weft::lane l, bool held) = 0;
 };
 
 // The nodes' ports and what connects them.
