@@ -106,8 +106,8 @@ the_job_is_right_to_end_when_a_node_is_killed() {
   for fabric in shm udp; do
     for protocol in direct cashmere cashmere:copied hlrc lrc; do
       [ $fabric = udp ] && [ $protocol = cashmere:copied ] && continue # what cashmere is there
-      for when in holding home barrier waiting; do
-        [ $protocol = lrc ] && [ $when != home ] && continue # its locks and barriers are those of hlrc
+      for when in fault holding home barrier waiting; do
+        [ $protocol = lrc ] && [ $when != home ] && [ $when != fault ] && continue # its locks and barriers are those of hlrc
         started=$SECONDS
         run "$WEFT" run -n 3 --fabric $fabric --protocol $protocol "$MEMORY_PROBE" die $when
         expect_status 137

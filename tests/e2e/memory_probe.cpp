@@ -262,10 +262,14 @@ void die(weft::job& job, const std::string& when) {
   }
   weft::barrier();
   if (job.self() == 1) {
-    if (when == "waiting")
+    if (when == "waiting" || when == "fault")
       std::thread([] { ::usleep(200'000), ::kill(::getpid(), SIGKILL); }).detach();
     else
       ::usleep(200'000), ::kill(::getpid(), SIGKILL);
+  }
+  if (when == "fault" && job.self() == 1) {  // pages that it has never had, one after another: it does nothing else
+    auto* far = static_cast<volatile char*>(weft::allocate(std::size_t{64} << 30, weft::page_size, weft::placement::on(0)));
+    for (std::size_t at = 0;; at += weft::page_size) static_cast<void>(far[at]);
   }
   if (when == "holding") m.lock();
   if (when == "home")
