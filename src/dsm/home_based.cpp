@@ -55,49 +55,43 @@ status home_based::open_home(page_table::entry& e, page_id p) {
   return {};
 }
 
-status home_based::timed_fetch(node_id home, extent e) {
-  const base::during fetching(port_.activity(), base::phase::fetch);
-  const base::span traced(port_.activity(), base::trace_kind::fetch, e.first, home, std::size_t{e.count()} * page_bytes);
-  if (auto* a = port_.activity()) a->fetched(home, std::uint64_t{e.count()} * page_bytes);
-  return fetch(home, e);
-}
-
 status home_based::open_copy(page_id p, node_id home) {
-  const row all = claim_ahead(p, home);
-  status fetched;
-  if (all.stride == 1) {
-    fetched = timed_fetch(home, {p, p + all.count});
-    if (fetched) pages_.open_cached({p, p + all.count});
-  } else {
-    for (page_id i = 0; i < all.count && fetched; ++i) {
-      const extent one{all.at(i), all.at(i) + 1};
-      fetched = timed_fetch(home, one);
-      if (fetched) pages_.open_cached(one);
-    }
-  }
+  const page_row all = claim_ahead(p, home);
+  const auto fetched = [&] {
+    const std::uint64_t size = std::uint64_t{all.count} * page_bytes;
+    const base::during fetching(port_.activity(), base::phase::fetch);
+    const base::span traced(port_.activity(), base::trace_kind::fetch, p, home, size);
+    if (auto* a = port_.activity()) a->fetched(home, size);
+    return fetch(home, all);
+  }();
   if (fetched) {
     count(counter::fetches);
     count(counter::fetched_pages, all.count);
+    for (page_id i = 0; i < all.runs(); ++i) pages_.open_cached(all.run(i));
     table_.show(p, view::cached);
   }
   for (page_id i = 1; i < all.count; ++i) {
     if (fetched) table_.show(all.at(i), view::cached);
     table_.give(all.at(i));
   }
-  return fetched;
+  return fetched.clone();
 }
 
-// A row of faults, at any distance from one another, is met with longer and longer fetches: of pages of one home that are closed as
-// well. Pages that are not neighbours are fetched one by one, which pays only where the other's memory is at hand.
-home_based::row home_based::claim_ahead(page_id p, node_id home) {
-  row all{p, 1, 1};
+// A row of faults, at any distance from one another, is met with longer and longer fetches: of pages of one home that are closed as well. A
+// neighbour of the last page begins a row; at another distance the second fault says how far, and the third begins it.
+page_row home_based::claim_ahead(page_id p, node_id home) {
+  page_row all{p, 1, 1};
   page_id want = 1;
+  const page_id step = p - last_.load(std::memory_order_relaxed);
   if (expected_.load(std::memory_order_relaxed) == p) {
     all.stride = stride_.load(std::memory_order_relaxed);
-    want = std::min<page_id>(ahead_.load(std::memory_order_relaxed) * 2, pages_.most_at_once());
-  } else if (const page_id step = p - last_.load(std::memory_order_relaxed); step < most_stride && port_.can().mapped) {
-    all.stride = std::max<page_id>(step, 1);
+    want = ahead_.load(std::memory_order_relaxed) * 2;
+  } else if (step == 1) {
+    want = 2;
+  } else if (step != 0 && step < most_stride && fetches_apart()) {
+    all.stride = step;
   }
+  want = std::min(want, pages_.most_at_once());
   homes::neighbours around(homes_);
   for (; all.count < want; ++all.count) {
     const std::uint64_t next = std::uint64_t{p} + std::uint64_t{all.count} * all.stride;
@@ -109,7 +103,7 @@ home_based::row home_based::claim_ahead(page_id p, node_id home) {
   }
   last_.store(p, std::memory_order_relaxed);
   stride_.store(all.stride, std::memory_order_relaxed);
-  expected_.store(p + all.count * all.stride, std::memory_order_relaxed);
+  expected_.store(all.end(), std::memory_order_relaxed);
   ahead_.store(want, std::memory_order_relaxed);
   return all;
 }

@@ -46,7 +46,10 @@ class home_based : public protocol {
   // --- what a protocol provides --------------------------------------------------------------------------------------------------
 
   // Fills the frames of pages whose home is `home`, and has it known that this node has copies from now on.
-  virtual status fetch(node_id home, extent e) = 0;
+  virtual status fetch(node_id home, page_row r) = 0;
+
+  // Whether it takes no longer to fetch pages that are not neighbours.
+  virtual bool fetches_apart() const noexcept = 0;
 
   // Whether other nodes have copies of a page whose home is here, and of which that is not known yet.
   virtual bool shared_by_others(page_id p) = 0;
@@ -113,12 +116,7 @@ class home_based : public protocol {
   status fault(page_id p, bool write);
   status open_home(page_table::entry& e, page_id p);
   status open_copy(page_id p, node_id home);
-  status timed_fetch(node_id home, extent e);
-  struct row {
-    page_id first, stride, count;
-    page_id at(page_id i) const noexcept { return first + i * stride; }
-  };
-  row claim_ahead(page_id p, node_id home);
+  page_row claim_ahead(page_id p, node_id home);
   template <typename Belongs, typename Do>
   void for_runs(const std::vector<page_id>& list, Belongs&& belongs, Do&& each);
   status drop_run(extent run);
@@ -129,8 +127,9 @@ class home_based : public protocol {
   std::vector<changes> outgoing_;         // by home; behind the gate
   std::vector<written_page> unreleased_;  // changes that went home when their copies were dropped; behind the gate
   // A row of faults: where the last fetch began, the distance between its pages, where a fault would continue it, and how many pages
-  // were fetched. Relaxed: guesses.
-  std::atomic<page_id> last_{0}, stride_{1}, expected_{0}, ahead_{1};
+  // were wanted. Relaxed: guesses.
+  static constexpr page_id nowhere = ~page_id{0} / 2;
+  std::atomic<page_id> last_{nowhere}, stride_{1}, expected_{nowhere}, ahead_{1};
   protocol_counters counters_;
 };
 

@@ -15,6 +15,7 @@
 // Threads: any. Calls for one page are ordered by whoever holds its entry in the page table; take_written by the protocol's gate.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,6 +34,17 @@ struct extent {
   page_id count() const noexcept { return last - first; }
   bool contains(page_id p) const noexcept { return p >= first && p < last; }
   bool operator==(const extent&) const = default;
+};
+
+// Pages at equal distances.
+struct page_row {
+  page_id first = 0, count = 0, stride = 1;
+  page_id at(page_id i) const noexcept { return first + i * stride; }
+  page_id end() const noexcept { return at(count); }
+  bool contains(page_id p) const noexcept { return p >= first && p < end() && (p - first) % stride == 0; }
+  // As runs of neighbours: all are one, or each is one by itself.
+  page_id runs() const noexcept { return stride == 1 ? std::min<page_id>(count, 1) : count; }
+  extent run(page_id i) const noexcept { return stride == 1 ? extent{first, end()} : extent{at(i), at(i) + 1}; }
 };
 
 class pages {

@@ -88,8 +88,8 @@ bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<c
 
 // Pages that are asked for by a message have their memory where that goes: what is written to the copies is forwarded there.
 void machine_port::note_fetch(node_id from, std::span<const word> words) {
-  if (words.size() != 3) return;
-  for (word p = words[1]; p < words[2]; ++p) machine_.at(self()).pages->fetched(p, from);
+  if (words.size() != 4) return;  // one of lrc's, which has no homes
+  for (word i = 0; i < words[2]; ++i) machine_.at(self()).pages->fetched(words[1] + i * words[3], from);
 }
 
 // SHRIMP 4.5.3: a deliberate update is of a page at most.

@@ -14,7 +14,7 @@ traced() { # options of weft run
 during() { # name
   awk -v name="$1" '{begin = $3; end = $4; node = $1; n = ""; for (i = 5; i < NF; ++i) n = n (i > 5 ? " " : "") $i
       line[NR] = node ":" n; from[NR] = begin; bytes[NR] = $NF
-      if (node == 0 && n ~ /^(barrier|release|acquire)$/) line[NR] = ""  # of its own doing, whenever that is
+      if (node == 0 && n ~ /^(barrier|put|release|acquire)$/) line[NR] = ""  # of its own doing, whenever that is
       if (node == 1 && n == name && !seen++) {first = begin; last = end}}
     END {for (i = 1; i <= NR; ++i) if (line[i] != "" && from[i] >= first && from[i] <= last && !(line[i] ~ /:get$/ && bytes[i] ~ /"bytes":(8|128),/)) printf "%s%s", k++ ? " " : "", line[i]}' lines
 }

@@ -44,7 +44,13 @@ result<std::unique_ptr<cashmere>> cashmere::create(port& p, dsm::pages& memory, 
 // Cashmere 2.2, read fault: join the sharers, then copy the page. Unless the home notes its own writes already it is asked to; the
 // news is there before the page is read. That another node has joined before does not mean that its news is there; who finds that
 // says so when its own is, so that a home that does not release for long is not asked by every copy.
-status cashmere::fetch(node_id home, extent e) {
+status cashmere::fetch(node_id home, dsm::page_row r) {
+  for (page_id i = 0; i < r.runs(); ++i)
+    if (auto fetched = fetch_run(home, r.run(i)); !fetched) return fetched;
+  return {};
+}
+
+status cashmere::fetch_run(node_id home, extent e) {
   for (page_id p = e.first; p < e.last; ++p) {
     const auto before = port_.fetch_or(home, cards_[home].directory, own_offset(p), own_bit());
     if (!before) return before.failure();

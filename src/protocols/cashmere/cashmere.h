@@ -43,7 +43,9 @@ class cashmere final : public dsm::home_based {
         entry_words_(bit_words_ * (how.immediate ? 2 : 1) + (how.unsafe_from != 0 ? 1 : 0)),
         tell_(port_.nodes()) {}
 
-  status fetch(node_id home, dsm::extent e) override;
+  status fetch(node_id home, dsm::page_row r) override;
+  status fetch_run(node_id home, dsm::extent e);
+  bool fetches_apart() const noexcept override { return port_.can().mapped; }
   bool shared_by_others(dsm::page_id p) override;
   status leave(node_id home, dsm::page_id p) override;
   status will_write(node_id home, dsm::page_id p) override;

@@ -23,21 +23,23 @@ using dsm::page_id;
 
 // Pages, or none, are sent to `by`. Requests that continue one another make a row, and what they cost is shared by all pages of it: those that
 // were asked for alone, to find out that there is a row, cost no more than the others. With copies_lock_.
-void hlrc::note_fetch(node_id by, dsm::extent e) {
-  if (e.count() == 0) return;
+void hlrc::note_fetch(node_id by, dsm::page_row r) {
+  if (r.count == 0) return;
   fetched_row& row = rows_[by];
-  if (row.of.count() == 0 || row.of.last != e.first) row = {{e.first, e.first}, 0};
+  if (!row.continued_by(r)) row = {{r.first, 0, r.stride}, 0};
   const unsigned before = row.cost_of_each();
-  row.of.last = e.last;
+  const page_id had = row.of.count;
+  if (had <= 1) row.of.stride = r.stride;
+  row.of.count += r.count;
   ++row.requests;
   const unsigned now = row.cost_of_each();
   const auto change = [&](page_id p, unsigned less, unsigned more) {
     auto& fetched = record(p).fetched;
     fetched = static_cast<std::uint16_t>(std::min(std::max(unsigned{fetched}, less) - less + more, 65535u));
   };
-  if (row.of.count() <= most_shared)
-    for (page_id p = row.of.first; p < e.first; ++p) change(p, before, now);
-  for (page_id p = e.first; p < e.last; ++p) change(p, 0, now);
+  if (row.of.count <= most_shared)
+    for (page_id i = 0; i < had; ++i) change(row.of.at(i), before, now);
+  for (page_id i = 0; i < r.count; ++i) change(r.at(i), 0, now);
 }
 
 // Changes of a page came from `writer`, and to update one holder costs so much; whether it should be the page's home. With copies_lock_.

@@ -7,7 +7,6 @@
 
 namespace weft::protocols {
 
-using dsm::extent;
 using dsm::page_bytes;
 using dsm::page_id;
 
@@ -43,20 +42,20 @@ result<std::unique_ptr<hlrc>> hlrc::create(port& p, dsm::pages& memory, dsm::pag
 // --- faults ----------------------------------------------------------------------------------------------------------------------
 
 // A node that is not home any more, to some of them, says so, and where to ask; for that page, not for those that follow.
-status hlrc::fetch(node_id home_of_all, extent e) {
+status hlrc::fetch(node_id home_of_all, dsm::page_row r) {
   if (adapts()) {
     std::scoped_lock lock(copies_lock_);
-    for (page_id p = e.first; p < e.last; ++p) use(p).kept = false;
+    for (page_id i = 0; i < r.count; ++i) use(r.at(i)).kept = false;
   }
-  for (node_id home = home_of_all; e.first < e.last;) {
+  for (node_id home = home_of_all; r.count != 0;) {
     auto q = std::make_unique<question>();
     q->home = home;
-    q->of = home == home_of_all ? e : extent{e.first, e.first + 1};
+    q->of = home == home_of_all ? r : dsm::page_row{r.first, 1};
     if (auto asked = ask(*q); !asked)
       return (void)q.release(), asked.clone();  // the answer may still come, in a program that is about to end
     if (q->outdated) continue;
-    for (page_id p = e.first; p < e.first + q->served; ++p) table_.peek(p).home_plus_1 = home + 1;
-    e.first += q->served;
+    for (page_id i = 0; i < q->served; ++i) table_.peek(r.at(i)).home_plus_1 = home + 1;
+    r = {r.at(q->served), r.count - q->served, r.stride};
     if (q->served == 0 && q->elsewhere == home)
       if (auto rested = rest(); !rested) return rested;
     home = q->served != 0 ? home_of_all : q->elsewhere;
@@ -69,7 +68,7 @@ status hlrc::ask(question& q) {
     std::scoped_lock lock(copies_lock_);
     questions_.push_back(&q);
   }
-  const word request[] = {reinterpret_cast<word>(&q), q.of.first, q.of.last};
+  const word request[] = {reinterpret_cast<word>(&q), q.of.first, q.of.count, q.of.stride};
   if (auto sent = port_.send(q.home, lane::request, dsm::page_request, request); !sent) return sent;
   auto waited = dsm::wait_for(
       port_, [&] { return q.done.load(std::memory_order_acquire); }, "waiting for a page from its home");
@@ -80,42 +79,50 @@ status hlrc::ask(question& q) {
 
 // At the home, on whichever thread drives.
 void hlrc::serve_page(const message& m) {
-  if (m.words.size() != 3) return;
-  extent e{static_cast<page_id>(m.words[1]), static_cast<page_id>(m.words[2])};
-  if (e.last > pages_.count() || e.first >= e.last || e.count() * page_bytes > most_payload) return;
+  if (m.words.size() != 4 || m.words[1] >= pages_.count() || m.words[3] - 1 >= pages_.count()) return;
+  dsm::page_row r{static_cast<page_id>(m.words[1]), 0, static_cast<page_id>(m.words[3])};
+  if (m.words[2] - 1 >= most_payload / page_bytes || r.first + (m.words[2] - 1) * r.stride >= pages_.count()) return;
+  r.count = static_cast<page_id>(m.words[2]);
   node_id elsewhere = port_.self();
   bool updated = false;
   {
     std::scoped_lock lock(copies_lock_);
-    for (page_id p = e.first; settings_.moving && p < e.last; ++p)
-      if (!at_home(p, elsewhere)) e.last = p;
-    for (page_id p = e.first; p < e.last; ++p) {
+    for (page_id i = 0; settings_.moving && i < r.count; ++i)
+      if (!at_home(r.at(i), elsewhere)) r.count = i;
+    for (page_id i = 0; i < r.count; ++i) {
+      const page_id p = r.at(i);
       if (knows_holders()) holders(p)[m.source / 64] |= word{1} << m.source % 64;
       updated = updated || updates(p);
       if (copied_.contains(p)) continue;
       copied_.insert(p);
       newly_copied_.push_back(p);
     }
-    if (adapts()) note_fetch(m.source, e);
+    if (adapts()) note_fetch(m.source, r);
   }
-  mutable_bytes contents = pages_.frames().span().subspan(std::size_t{e.first} * page_bytes, std::size_t{e.count()} * page_bytes);
-  // A copy that will be kept up to date must not hold what the home has not released: if it is changed back, that is no change.
-  base::byte_buffer released;
-  if (updated) {
-    released.resize(contents.size());
-    for (page_id p = e.first; p < e.last; ++p) pages_.read(p, released.data() + std::size_t{p - e.first} * page_bytes);
-    contents = released;
+  const word reply[] = {m.words[0], elsewhere};
+  const auto answer = [&](bytes contents) {
+    port_.send(m.source, lane::reply, dsm::page_reply, reply, contents).ignore();  // a requester that is gone needs none
+  };
+  const auto frames = pages_.frames().span();
+  if (!updated && r.stride == 1) return answer(frames.subspan(std::size_t{r.first} * page_bytes, std::size_t{r.count} * page_bytes));
+  base::byte_buffer gathered(std::size_t{r.count} * page_bytes);
+  for (page_id i = 0; i < r.count; ++i) {
+    std::byte* to = gathered.data() + std::size_t{i} * page_bytes;
+    // A copy that will be kept up to date must not hold what the home has not released: if it is changed back, that is no change.
+    updated ? pages_.read(r.at(i), to) : void(std::memcpy(to, frames.data() + std::size_t{r.at(i)} * page_bytes, page_bytes));
   }
-  const word reply[] = {m.words[0], e.count(), elsewhere};
-  port_.send(m.source, lane::reply, dsm::page_reply, reply, contents).ignore();  // a requester that is gone needs none
+  answer(gathered);
 }
 
 void hlrc::take_page(const message& m) {
   auto* q = reinterpret_cast<question*>(m.words[0]);
-  const auto into = pages_.frames().span().subspan(std::size_t{q->of.first} * page_bytes, std::size_t{q->of.count()} * page_bytes);
-  std::copy_n(m.payload.begin(), std::min(m.payload.size(), into.size()), into.begin());  // none, where the page is elsewhere
-  q->served = static_cast<page_id>(m.words[1]);
-  q->elsewhere = static_cast<node_id>(m.words[2]);
+  q->served = static_cast<page_id>(std::min<std::size_t>(q->of.count, m.payload.size() / page_bytes));  // none: they are elsewhere
+  const dsm::page_row come{q->of.first, q->served, q->of.stride};
+  for (page_id i = 0; i < come.runs(); ++i) {
+    const dsm::extent run = come.run(i);
+    std::memcpy(pages_.frame(run.first).data(), m.payload.data() + std::size_t{i} * page_bytes, std::size_t{run.count()} * page_bytes);
+  }
+  q->elsewhere = static_cast<node_id>(m.words[1]);
   q->done.store(true, std::memory_order_release);  // pairs with the acquire in fetch
 }
 

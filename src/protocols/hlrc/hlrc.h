@@ -74,7 +74,7 @@ class hlrc final : public dsm::home_based {
   // A page request that waits for its answer.
   struct question {
     node_id home;
-    dsm::extent of;
+    dsm::page_row of;
     dsm::page_id served = 0;   // so many of them are here
     node_id elsewhere = 0;     // where to ask for the rest; the same node: ask it again
     bool outdated = false;     // an update from a new home has overtaken the answer of the old one; the driver's until it is done
@@ -135,7 +135,8 @@ class hlrc final : public dsm::home_based {
         records_(std::move(t.records)),
         uses_(std::move(t.uses)) {}
 
-  status fetch(node_id home_of_all, dsm::extent e) override;
+  status fetch(node_id home_of_all, dsm::page_row r) override;
+  bool fetches_apart() const noexcept override { return true; }
   bool shared_by_others(dsm::page_id p) override;
   status leave(node_id, dsm::page_id) override { return {}; }  // the notice that made us leave says it
   bool mirrors(dsm::page_id p) override;
@@ -158,7 +159,7 @@ class hlrc final : public dsm::home_based {
   void take_at_home(node_id writer, std::vector<dsm::patch>& changed, base::writer& reply);
   bool at_home(dsm::page_id p, node_id& elsewhere) const;
   bool note_change(dsm::page_id p, node_id writer, unsigned cost);
-  void note_fetch(node_id by, dsm::extent e);
+  void note_fetch(node_id by, dsm::page_row r);
   bool updates(dsm::page_id p) const { return settings_.copies == copy_policy::updated || (adapts() && record(p).update); }
   bool knows_holders() const noexcept { return settings_.copies != copy_policy::dropped; }
   bool adapts() const noexcept { return settings_.copies == copy_policy::adaptive; }
@@ -206,9 +207,12 @@ class hlrc final : public dsm::home_based {
 
   // Requests of one node, each for the pages behind those of the one before it.
   struct fetched_row {
-    dsm::extent of;
+    dsm::page_row of;
     std::uint32_t requests;
-    unsigned cost_of_each() const { return of.count() == 0 ? 0 : request_cost * requests / of.count() + page_cost; }
+    unsigned cost_of_each() const { return of.count == 0 ? 0 : request_cost * requests / of.count + page_cost; }
+    bool continued_by(const dsm::page_row& r) const {
+      return of.count == 1 ? of.first + r.stride == r.first : of.end() == r.first && (of.stride == r.stride || r.count == 1);
+    }
   };
 
   const hlrc_settings settings_;

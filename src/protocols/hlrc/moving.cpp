@@ -63,7 +63,7 @@ status hlrc::become_home(page_id p) {
   if (e->now != dsm::view::closed || !e->settled || from == port_.self()) return {};
   auto q = std::make_unique<question>();
   q->home = from;
-  q->of = {p, p + 1};
+  q->of = {p, 1};
   {
     std::scoped_lock lock(copies_lock_);
     asked_for_.push_back(p);

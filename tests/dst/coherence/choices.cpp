@@ -57,7 +57,12 @@ struct way {
 };
 
 constexpr std::string_view with_homes = " hlrc auto hlrc-au aurc hlrc-moving hlrc-update cashmere:copied ";
+constexpr std::string_view by_hlrc = " hlrc auto hlrc-au aurc hlrc-moving hlrc-update ";
 constexpr std::string_view by_cashmere = " cashmere:copied cashmere:immediate cashmere:unsafe=1 ";
+
+void read_every_third_page(const turn& t) {
+  for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < pages; p += 3) t.read(p);
+}
 
 constexpr way ways[] = {
     {"a page that one node writes gets it for its home", " auto hlrc-moving ", network_style::messages, 3, 20,
@@ -114,11 +119,10 @@ constexpr way ways[] = {
        for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < 32; ++p) t.read(p);
      },
      1, fetches, 1, 1, 8},
-    {"pages at equal distances are fetched together", by_cashmere, network_style::mapped, 2, 2,
-     [](const turn& t) {
-       for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < pages; p += 3) t.read(p);
-     },
-     1, fetches, 1, 1, 6},
+    {"pages at equal distances are fetched together", by_cashmere, network_style::mapped, 2, 2, read_every_third_page, 1, fetches,
+     1, 1, 6},
+    {"pages at equal distances come in one message", by_hlrc, network_style::messages, 2, 2, read_every_third_page, 1, fetches, 1,
+     1, 6},
     {"a home opens its pages together", with_homes, network_style::messages, 2, 2,
      [](const turn& t) {
        for (std::uint32_t p = 0; t.self() == 0 && t.round == 1 && p < 32; ++p) t.read(p);
