@@ -22,6 +22,7 @@ options::options(const std::string& description) : parser_(new parser{CLI::App(d
   cli.add_option("--seed", seed, "of the random input")->capture_default_str();
   cli.add_option("--repeat", repeat, "run all of it so many times, and print the fastest time")->check(CLI::Range(1, 1000000))->capture_default_str();
   cli.add_flag("--verify", verify, "compare with a sequential run on node 0; exit status 1 if it differs");
+  cli.add_flag("--by-turns", by_turns, "begin each run when a line has come on standard input, and print its time when it has ended");
   cli.add_flag("--time", time_only, "print seconds=... of the parallel part and nothing else");
 }
 
@@ -48,7 +49,19 @@ void options::place(const weft::worker& me) const {
     ::sched_setaffinity(std::stoi(each.path().filename().string()), sizeof one, &one);
 }
 
+void options::begin_turn() const {
+  if (!by_turns || !tells_) return;
+  for (int c = 0; c != '\n' && c != EOF;) c = std::getchar();
+}
+
+void options::end_turn(double seconds) const {
+  if (!by_turns || !tells_) return;
+  std::printf("turn=%.6f\n", seconds);
+  std::fflush(stdout);
+}
+
 std::optional<int> options::parse(int argc, char** argv, bool tell, const std::function<std::string()>& objection) {
+  tells_ = tell;
   auto& cli = parser_->cli;
   try {
     cli.parse(argc, argv);

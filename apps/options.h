@@ -43,17 +43,22 @@ class options {
   // Puts a worker onto its core of --cores, if that was given. The only worker of a node takes all of the node's threads with it.
   void place(const weft::worker& me) const;
 
+  // With --by-turns, on node 0: a run begins when a line has come, and is told when it has ended.
+  void begin_turn() const;
+  void end_turn(double seconds) const;
+
   std::uint32_t threads = 1;
   std::uint32_t repeat = 1;
   std::vector<int> cores;  // by worker, from the start again when there are more workers
   std::uint64_t seed = 1;
-  bool verify = false, time_only = false;
+  bool verify = false, time_only = false, by_turns = false;
 
  private:
   struct parser;
   std::optional<int> parse(int argc, char** argv, bool tell, const std::function<std::string()>& objection);
 
   std::unique_ptr<parser> parser_;
+  bool tells_ = false;  // this is node 0
 };
 
 }  // namespace app

@@ -22,9 +22,15 @@ struct outcome {
 // run meets memory that nobody has used before; what it costs to get that from the kernel is not in the fastest.
 template <typename Run>
 outcome repeated(const options& o, Run&& run) {
-  outcome all = run();
+  const auto once = [&] {
+    o.begin_turn();
+    outcome one = run();
+    o.end_turn(one.seconds);
+    return one;
+  };
+  outcome all = once();
   for (std::uint32_t i = 1; i < o.repeat; ++i) {
-    const outcome one = run();
+    const outcome one = once();
     all = {std::min(all.seconds, one.seconds), one.checksum, all.difference.empty() ? one.difference : all.difference};
   }
   return all;

@@ -45,7 +45,7 @@ class program_samples {
         all.back().run = [this, w] { return run(*w); };
       if (paired) ++w;
     }
-    into.take(take_turns(app_.label, all, {most}, into).least());
+    into.take(take_turns(app_.label, all, most, into).least());
   }
 
  private:

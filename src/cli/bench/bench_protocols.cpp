@@ -1,6 +1,8 @@
 // `weft bench protocols`: the programs of apps/ on every protocol that keeps memory coherent in software; time, messages and bytes.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -20,8 +22,18 @@ struct protocols_request : bench_request {
   unsigned minutes = 60;
 };
 
-constexpr turns rounds{.rounds = 5, .of_all = 2, .slow = 1.25};
-constexpr turns quick_rounds{.rounds = 1};
+// All protocols take some turns, a process each. Those that are about as fast as the fastest are then compared run by run: all of them are
+// started together, and wait while others run. That is done more than once, because some processes are faster than others all along.
+struct plan {
+  unsigned rounds;       // of all
+  double slow;           // those that take so many times as long as the fastest have no further turns; auto has
+  unsigned comparisons;  // of the others
+  unsigned to_learn;     // runs of each that do not count
+  unsigned runs;         // that do
+  unsigned all_runs() const { return to_learn + runs; }
+};
+constexpr plan whole{.rounds = 2, .slow = 1.25, .comparisons = 2, .to_learn = 8, .runs = 24};
+constexpr plan quick_plan{.rounds = 1, .slow = 1.25, .comparisons = 1, .to_learn = 1, .runs = 2};
 
 // A program in surroundings, and the protocols that it is wanted on.
 class compared_case {
@@ -32,23 +44,63 @@ class compared_case {
       if (compared_on(p, s) && wanted.wants(owner_of(p, s), a.label)) protocols_.push_back(p);
   }
 
-  double runs() const { return static_cast<double>(protocols_.size()) * how().rounds; }
+  // Of processes; a comparison's round counts as one.
+  double runs() const { return static_cast<double>(protocols_.size()) * how().rounds + how().comparisons * how().all_runs(); }
 
-  // One sample of each protocol.
+  // One sample of each protocol, and more of those that are compared.
   void take(collector& into) const {
     names told;
     std::vector<entrant> all;
     for (const auto& p : protocols_)
-      all.push_back({owner_of(p, where_), owner_of(p, where_), [&] { return run(p, told); }, p == auto_protocol});
-    auto found = take_turns(app_.label, all, how(), into);
+      all.push_back({owner_of(p, where_), owner_of(p, where_), [&] { return run(p, told); }});
+    auto found = take_turns(app_.label, all, how().rounds, into);
     found.add_all(shared(found, told));
     into.take(found.least());
+    const auto fast = fast_ones(found, told);
+    for (unsigned i = 0; i < how().comparisons; ++i) compare(fast, into);
   }
 
  private:
   using names = std::map<std::string, std::string>;  // by protocol, what its run called itself
+  using groups = std::map<std::string, std::vector<std::string>>;  // by what they call themselves, protocols
 
-  const turns& how() const { return quick_ ? quick_rounds : rounds; }
+  const plan& how() const { return quick_ ? quick_plan : whole; }
+
+  groups fast_ones(const measurements& found, const names& told) const {
+    const auto least = [&](const std::string& protocol) {
+      return found.least({owner_of(protocol, where_), app_.label, 0}).value_or(std::numeric_limits<double>::infinity());
+    };
+    double best = std::numeric_limits<double>::infinity();
+    for (const auto& [protocol, name] : told) best = std::min(best, least(protocol));
+    groups fast;
+    for (const auto& [protocol, name] : told)
+      if (protocol == auto_protocol || least(protocol) <= how().slow * best) fast[name].push_back(protocol);
+    return fast;
+  }
+
+  // Runs of all, by turns, forwards and backwards.
+  void compare(const groups& fast, collector& into) const {
+    std::vector<std::pair<const std::vector<std::string>*, program_by_turns>> jobs;
+    for (const auto& [name, protocols] : fast) {
+      auto r = run_of(app_, protocols.front(), where_, quick_);
+      r.repeat = how().all_runs();
+      auto started = program_by_turns::start(std::move(r));
+      if (!started) return into.fail(started.sentence());
+      jobs.emplace_back(&protocols, std::move(*started));
+    }
+    for (unsigned round = 0; round < how().all_runs(); ++round) {
+      into.advance(1, app_.label + ", by turns");
+      measurements found;
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        auto& [protocols, job] = jobs[round % 2 == 0 ? i : jobs.size() - 1 - i];
+        const auto seconds = job.run();
+        if (!seconds) return into.fail(seconds.sentence());
+        for (const auto& p : *protocols) found.add(owner_of(p, where_), app_.label, 0, "s", *seconds);
+      }
+      if (round >= how().to_learn) into.take(found);
+    }
+    for (auto& [protocols, job] : jobs) job.end();
+  }
 
   result<measurements> run(const std::string& protocol, names& told) const {
     const auto done = run_counted(run_of(app_, protocol, where_, quick_));
@@ -167,7 +219,7 @@ void add_bench_protocols(CLI::App& bench, int& exit_status) {
       bench.add_subcommand("protocols", "The programs of apps/ on every protocol: time, messages and bytes, on this host");
   const auto r = std::make_shared<protocols_request>();
   add_options(*protocols, *r);
-  protocols->get_option("--repeat")->description("Samples of each measurement; default: 1, the fastest of up to 40 runs");
+  protocols->get_option("--repeat")->description("Times that all of it is measured; default: 1");
   add_only(*protocols, *r, protocols_requirements());
   protocols->add_option("--minutes", r->minutes, "Stop after this long, and report what there is; default: 60")
       ->type_name("COUNT")

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "cli/bench/cores.h"
-#include "cli/bench/subprocess.h"
 
 namespace weft::cli::bench {
 namespace {
@@ -30,6 +29,7 @@ std::vector<std::string> command_of(const program_run& r, const std::string& sta
   }
   words.insert(words.end(), r.arguments.begin(), r.arguments.end());
   words.insert(words.end(), {"--time", "--repeat", std::to_string(r.repeat)});
+  if (r.by_turns) words.push_back("--by-turns");
   if (const auto cores = two_cores(); !cores.empty())
     words.insert(words.end(), {"--cores", base::format("%d,%d", cores[r.swapped ? 1 : 0], cores[r.swapped ? 0 : 1])});
   return words;
@@ -49,6 +49,10 @@ class temporary_file {
   const std::string path_;
 };
 
+std::string title(const program_run& r) {
+  return r.name + (r.protocol.empty() ? " with threads" : " on " + r.protocol + " over " + r.fabric);
+}
+
 result<double> run(const program_run& r, const std::string& statistics) {
   const std::string seconds = "seconds=";
   auto started = subprocess::start(command_of(r, statistics), subprocess::errors::shown);
@@ -59,7 +63,7 @@ result<double> run(const program_run& r, const std::string& statistics) {
         if (line.starts_with(seconds)) took = std::atof(line.c_str() + seconds.size());
       },
       r.limit);
-  const auto which = r.name + (r.protocol.empty() ? " with threads" : " on " + r.protocol + " over " + r.fabric);
+  const auto which = title(r);
   if (ended != 0) return {errc::system, which + " " + describe_end(ended)};
   if (!took) return {errc::system, which + " did not say how long it took"};
   return *took;
@@ -90,6 +94,25 @@ result<counted_run> run_counted(const program_run& r) {
   counted.messages /= r.repeat;
   counted.bytes /= r.repeat;
   return counted;
+}
+
+result<program_by_turns> program_by_turns::start(program_run r) {
+  r.by_turns = true;
+  auto started = subprocess::start(command_of(r, ""), subprocess::errors::shown, {}, subprocess::input::told);
+  if (!started) return started.failure();
+  return program_by_turns(std::move(r), std::move(*started));
+}
+
+result<double> program_by_turns::run() {
+  const std::string turn = "turn=";
+  if (process_.tell(""))
+    while (const auto line = process_.next_line(what_.limit))
+      if (line->starts_with(turn)) return std::atof(line->c_str() + turn.size());
+  return {errc::system, title(what_) + " ended early, or took too long"};
+}
+
+void program_by_turns::end() {
+  process_.read([](const std::string&) {}, what_.limit);
 }
 
 std::string programs_missing(const std::vector<std::string>& names, bool with_threads) {

@@ -8,6 +8,8 @@
 
 #include <weft/status.h>
 
+#include "cli/bench/subprocess.h"
+
 namespace weft::cli::bench {
 
 struct program_run {
@@ -20,6 +22,7 @@ struct program_run {
   unsigned repeat = 1;      // times in one process
   double limit = 300;       // seconds; then it has failed
   bool swapped = false;     // workers are on each other's cores
+  bool by_turns = false;    // it runs when it is told to; for a program_by_turns
 };
 
 // Seconds of the program's parallel part, the fastest if it is repeated.
@@ -34,6 +37,21 @@ struct counted_run {
   std::map<std::string, std::uint64_t> counts = {};
 };
 result<counted_run> run_counted(const program_run& r);
+
+// A program that is run once each time that it is told to, `repeat` times at most, and waits meanwhile. So runs of several programs can follow
+// one another at once, and what else the machine does meets them all.
+class program_by_turns {
+ public:
+  static result<program_by_turns> start(program_run r);
+  result<double> run();  // its seconds
+  void end();            // after the last run
+
+ private:
+  program_by_turns(program_run r, subprocess p) : what_(std::move(r)), process_(std::move(p)) {}
+
+  program_run what_;
+  subprocess process_;
+};
 
 // What to do so that these programs can be run, as nodes and maybe with threads alone; empty if they can.
 std::string programs_missing(const std::vector<std::string>& names, bool with_threads = true);

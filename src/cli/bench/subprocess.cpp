@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "runtime/descriptor.h"
 #include "runtime/processes.h"
 
 extern char** environ;
@@ -33,35 +33,41 @@ std::vector<std::string> clean_environment(const subprocess::variables& more) {
   return all;
 }
 
+base::nanoseconds after(double seconds) { return base::now() + static_cast<base::nanoseconds>(seconds * base::second); }
+
 }  // namespace
 
-result<subprocess> subprocess::start(std::vector<std::string> words, errors how, const variables& more) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return base::system_failure("cannot make a pipe", errno);
-  const runtime::descriptor write_end(ends[1]), nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+result<subprocess> subprocess::start(std::vector<std::string> words, errors how, const variables& more, input in) {
+  int out[2], told[2] = {-1, -1};
+  if (::pipe2(out, O_CLOEXEC) != 0) return base::system_failure("cannot make a pipe", errno);
+  runtime::descriptor ours(out[0]);
+  const runtime::descriptor its(out[1]), nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (in == input::told && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, told) != 0)
+    return base::system_failure("cannot make a pair of sockets", errno);
+  runtime::descriptor teller(told[0]);
+  const runtime::descriptor listener(told[1]);
   runtime::spawn_request r;
   r.words = std::move(words);
   r.environment = clean_environment(more);
-  r.in = nothing.get();
-  r.out = write_end.get();
+  r.in = in == input::told ? listener.get() : nothing.get();
+  r.out = its.get();
   r.err = how == errors::shown ? STDERR_FILENO : nothing.get();
   r.ends_with_parent = true;
   const auto child = runtime::spawn(r);
-  if (child.pid < 0) {
-    ::close(ends[0]);
-    return base::system_failure("cannot start " + r.words.front(), child.why);
-  }
-  return subprocess(child.pid, ends[0]);
+  if (child.pid < 0) return base::system_failure("cannot start " + r.words.front(), child.why);
+  return subprocess(child.pid, std::move(ours), std::move(teller));
 }
 
-subprocess::subprocess(subprocess&& other) noexcept : pid_(std::exchange(other.pid_, -1)), output_(std::exchange(other.output_, -1)) {}
+subprocess::subprocess(subprocess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      output_(std::move(other.output_)),
+      input_(std::move(other.input_)),
+      pending_(std::move(other.pending_)) {}
 
 subprocess::~subprocess() {
-  if (pid_ > 0) {
-    ::kill(-pid_, SIGTERM);
-    end();
-  }
-  if (output_ >= 0) ::close(output_);
+  if (pid_ <= 0) return;
+  ::kill(-pid_, SIGTERM);
+  end();
 }
 
 int subprocess::end() {
@@ -72,25 +78,46 @@ int subprocess::end() {
   return status;
 }
 
-int subprocess::read(const std::function<void(const std::string&)>& line, double seconds) {
-  const auto deadline = base::now() + static_cast<base::nanoseconds>(seconds * base::second);
-  std::string pending;
+subprocess::got subprocess::next(base::nanoseconds deadline, std::string& line) {
   char buffer[65536];
-  while (true) {
+  std::size_t length;
+  while ((length = pending_.find('\n')) == std::string::npos) {
     const auto left = (deadline - base::now()) / base::millisecond;
-    pollfd p{output_, POLLIN, 0};
-    if (left <= 0 || ::poll(&p, 1, static_cast<int>(left)) == 0) {
-      ::kill(-pid_, SIGTERM);
-      end();
-      return -1;
-    }
-    const auto n = ::read(output_, buffer, sizeof buffer);
+    pollfd p{output_.get(), POLLIN, 0};
+    if (left <= 0 || ::poll(&p, 1, static_cast<int>(left)) == 0) return got::late;
+    const auto n = ::read(output_.get(), buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return end();
-    pending.append(buffer, static_cast<std::size_t>(n));
-    for (std::size_t newline; (newline = pending.find('\n')) != std::string::npos; pending.erase(0, newline + 1))
-      line(pending.substr(0, newline));
+    if (n <= 0) return got::nothing_more;
+    pending_.append(buffer, static_cast<std::size_t>(n));
   }
+  line = pending_.substr(0, length);
+  pending_.erase(0, length + 1);
+  return got::line;
+}
+
+int subprocess::read(const std::function<void(const std::string&)>& line, double seconds) {
+  const auto deadline = after(seconds);
+  while (true) {
+    std::string one;
+    switch (next(deadline, one)) {
+      case got::line: line(one); break;
+      case got::nothing_more: return end();
+      case got::late:
+        ::kill(-pid_, SIGTERM);
+        end();
+        return -1;
+    }
+  }
+}
+
+std::optional<std::string> subprocess::next_line(double seconds) {
+  std::string one;
+  return next(after(seconds), one) == got::line ? std::optional(std::move(one)) : std::nullopt;
+}
+
+bool subprocess::tell(const std::string& line) {
+  const auto text = line + "\n";
+  return ::send(input_.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
 }
 
 std::string describe_end(int wait_status) {
