@@ -4,6 +4,8 @@
 #include <array>
 #include <bit>
 #include <mutex>
+#include <numeric>
+#include <tuple>
 
 namespace weft::protocols {
 
@@ -113,29 +115,43 @@ status cashmere::read_entries(node_id home, extent of, std::span<word> into) {
   return port_.get(home, cards_[home].directory, directory_offset(of.first), std::as_writable_bytes(into));
 }
 
-// Asked for together, because the answers to many take hardly longer than one; neighbours at one home by one question. Behind the gate, so
-// only one thread of a node has so many questions under way.
+// Asked for together, because the answers to many take hardly longer than one; those of one home that lie near each other by one question,
+// which brings what lies between as well. Behind the gate, so only one thread of a node has so many questions under way.
 status cashmere::read_entries(std::span<const written_page> of, std::span<word> into) {
   constexpr std::size_t at_once = 64;
-  std::vector<transfer> asked;
+  std::vector<std::uint32_t> order(of.size());  // by home
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return std::tie(of[a].home, of[a].page) < std::tie(of[b].home, of[b].page); });
+  std::vector<question> asked;
   status all;
-  for (std::size_t i = 0; i < of.size() && all;) {
-    for (asked.clear(); i < of.size() && asked.size() < at_once && all;) {
-      const auto [first, home] = of[i];
-      std::size_t run = 1;
-      while (i + run < of.size() && of[i + run].home == home && of[i + run].page == first + run) ++run;
-      const auto words = into.subspan(i * entry_words_, run * entry_words_);
-      const auto one = port_.start_get(home, cards_[home].directory, directory_offset(first), std::as_writable_bytes(words));
-      if (one)
-        asked.push_back(*one);
-      else
-        all = one.failure();
-      i += run;
+  for (std::size_t i = 0; i < order.size() && all;) {
+    for (asked.clear(); i < order.size() && asked.size() < at_once && all;) all = ask(of, order, i, asked.emplace_back());
+    for (question& q : asked) {
+      if (auto got = port_.finish(q.under_way); !got) all = std::move(got);
+      for (const std::uint32_t n : q.about) {
+        const entry found = nth(q.answer, of[n].page - of[q.about.front()].page);
+        std::copy(found.begin(), found.end(), nth(into, n).begin());
+      }
     }
-    for (const transfer& t : asked)
-      if (auto got = port_.finish(t); !got) all = std::move(got);
   }
   return all;
+}
+
+// The next question: about order[i], and the pages after it that are near enough.
+status cashmere::ask(std::span<const written_page> of, std::span<const std::uint32_t> order, std::size_t& i, question& into) {
+  constexpr std::size_t widest_gap = 512, longest = 4096;  // bytes
+  const std::size_t begin = i++, entry_bytes = entry_words_ * sizeof(word);
+  const auto [first, home] = of[order[begin]];
+  page_id last = first;
+  for (; i < order.size() && of[order[i]].home == home; last = of[order[i++]].page) {
+    const page_id next = of[order[i]].page;
+    if ((next - last) * entry_bytes > widest_gap + entry_bytes || (next - first + 1) * entry_bytes > longest) break;
+  }
+  into.about = order.subspan(begin, i - begin);
+  into.answer.resize((last - first + 1) * entry_words_);
+  const auto one = port_.start_get(home, cards_[home].directory, directory_offset(first), std::as_writable_bytes(std::span(into.answer)));
+  if (one) into.under_way = *one;
+  return one.failure();
 }
 
 bool cashmere::written_here(entry e) const noexcept {

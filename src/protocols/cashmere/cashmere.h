@@ -68,6 +68,12 @@ class cashmere final : public dsm::home_based {
   // The entries of pages, one after another, into as many words as that takes.
   status read_entries(node_id home, dsm::extent of, std::span<word> into);
   status read_entries(std::span<const written_page> of, std::span<word> into);
+  struct question {
+    transfer under_way;
+    std::span<const std::uint32_t> about;  // places in the list of pages, ascending by page; all have one home
+    std::vector<word> answer;              // entries, from that of the first
+  };
+  status ask(std::span<const written_page> of, std::span<const std::uint32_t> order, std::size_t& i, question& into);
   entry nth(std::span<word> entries, std::size_t n) const noexcept { return entries.subspan(n * entry_words_, entry_words_); }
 
   result<bool> turn_if_many(node_id home, dsm::page_id p, entry e);
