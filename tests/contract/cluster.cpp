@@ -131,6 +131,7 @@ fabric::fabric_options options_for(const setup& what, node_id self) {
   o.group = 0x7765667400000001u + static_cast<std::uint64_t>(::getppid());
   for (std::size_t i = 0; i < o.key.size(); ++i) o.key[i] = static_cast<std::byte>(i * 17 + 3);
   o.one_host = hosts().empty();
+  o.share_cores = std::getenv("WEFT_SHARE_CORES") != nullptr;
   o.provider = what.provider;
   o.impair = what.impair;
   o.dead_after = std::chrono::nanoseconds(dead_after).count();
