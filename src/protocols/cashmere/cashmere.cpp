@@ -125,7 +125,8 @@ status cashmere::read_entries(std::span<const written_page> of, std::span<word> 
   std::vector<question> asked;
   status all;
   for (std::size_t i = 0; i < order.size() && all;) {
-    for (asked.clear(); i < order.size() && asked.size() < at_once && all;) all = ask(of, order, i, asked.emplace_back());
+    for (asked.clear(); i < order.size() && asked.size() < at_once && all;)
+      if (all = ask(of, order, i, asked.emplace_back()); !all) asked.pop_back();
     for (question& q : asked) {
       if (auto got = port_.finish(q.under_way); !got) all = std::move(got);
       for (const std::uint32_t n : q.about) {
