@@ -1,5 +1,6 @@
 // Scenes about copies of a page whose home stays where it is.
 #include "dst/coherence/scene.h"
+#include "fabric/own_handlers.h"
 
 namespace dst {
 
@@ -45,7 +46,7 @@ void write_behind_a_barrier(const part& p) {
 void join_behind_one_who_has_not_told(const part& p) {
   if (p.is(0)) p.write(0, 1);
   p.barrier();
-  if (p.is(0)) p.write(0, 2), p.hold(0, 1, lane::reply);
+  if (p.is(0)) p.write(0, 2), p.hold(0, 1, lane::reply, weft::fabric::own::value);
   p.meet(0, 3);
   if (p.is(1)) p.read(1);
   if (p.is(2)) p.wait_until_held(0, 1, lane::reply), p.expect(1, 0);
