@@ -8,12 +8,14 @@
 namespace dst {
 
 void part::write(std::size_t cell, std::uint32_t value) const {
-  node_.access(at(cell), sizeof value, true, [&](std::byte* here, std::size_t, std::size_t size) { std::memcpy(here, &value, size); });
+  node_.access(at(cell), sizeof value, true,
+               [&](std::byte* here, std::size_t, std::size_t size) { std::memcpy(here, &value, size); });
 }
 
 std::uint32_t part::read(std::size_t cell) const {
   std::uint32_t value = 0;
-  node_.access(at(cell), sizeof value, false, [&](std::byte* here, std::size_t, std::size_t size) { std::memcpy(&value, here, size); });
+  node_.access(at(cell), sizeof value, false,
+               [&](std::byte* here, std::size_t, std::size_t size) { std::memcpy(&value, here, size); });
   return value;
 }
 
@@ -27,7 +29,9 @@ void part::barrier() const {
   all().time().progress();
 }
 
-void part::lock(std::size_t mutex) const { node_.space().lock(all().object(mutex), weft::space::for_ever); }
+void part::lock(std::size_t mutex) const {
+  node_.space().lock(all().object(mutex), weft::space::for_ever);
+}
 
 void part::unlock(std::size_t mutex) const {
   node_.space().unlock(all().object(mutex));
@@ -41,7 +45,9 @@ void part::barrier_with(node_id other) const {
   all().time().progress();
 }
 
-void part::start(std::function<void()> body) const { all().start(node_, weft::base::format("n%u.1", self()), std::move(body)); }
+void part::start(std::function<void()> body) const {
+  all().start(node_, weft::base::format("n%u.1", self()), std::move(body));
+}
 
 void part::hold(node_id from, node_id to, weft::lane l, std::optional<weft::handler_id> kind) const {
   all().network().carrier().hold(from, to, l, kind);

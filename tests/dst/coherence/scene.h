@@ -79,7 +79,7 @@ class part {
 
 struct scene {
   const char* name;
-  std::string_view protocols;  // with blanks around each
+  std::string_view protocols;        // with blanks around each
   node_id nodes, home, second_home;  // of the pages
   void (*play)(const part&);
 };

@@ -89,13 +89,15 @@ constexpr scene of_copies[] = {
      " hlrc auto hlrc-au aurc hlrc-moving hlrc-update cashmere:copied cashmere:in-place cashmere:immediate cashmere:unsafe=1 "
      "cashmere:immediate+unsafe=2 lrc ",
      3, 0, 0, write_behind_a_barrier},
-    {"two join the sharers of a page", " cashmere:copied cashmere:immediate cashmere:unsafe=1 cashmere:immediate+unsafe=2 ", 3, 0, 0,
-     join_behind_one_who_has_not_told},
+    {"two join the sharers of a page", " cashmere:copied cashmere:immediate cashmere:unsafe=1 cashmere:immediate+unsafe=2 ", 3, 0,
+     0, join_behind_one_who_has_not_told},
     {"a page is fetched whose copies are about to be given up", " auto ", 4, 0, 3, fetch_what_is_about_to_be_free},
 };
 
 }  // namespace
 
-std::span<const scene> scenes_of_copies() { return of_copies; }
+std::span<const scene> scenes_of_copies() {
+  return of_copies;
+}
 
 }  // namespace dst

@@ -162,6 +162,44 @@ void write_before_it_has_come(const part& p) {
   if (p.is(1)) p.meet(0, 2);
 }
 
+// Node 2 has asked for a page, and the answer is held up. The page moves to node 1, where copies come to be updated; the update that tells node
+// 2 of node 3's change overtakes the answer.
+void overtake_a_page(const part& p) {
+  if (p.is(0)) p.hold(0, 2, lane::reply, weft::dsm::page_reply);
+  if (p.self() >= 4) p.read(of_1);  // so many have copies that updates do not pay at first
+  p.meet(0, 8);
+  if (p.is(2)) {
+    p.start([p] {
+      p.meet(2, 2);
+      p.with(3, [] {});
+      p.let_go(0, 2, lane::reply);
+      p.meet(3, 2);
+    });
+    p.expect(of_2, 0);
+    p.meet(3, 2);
+    p.expect(of_3, 1);
+  } else {
+    p.wait_until_held(0, 2, lane::reply);
+    if (!p.is(3)) {
+      std::uint32_t i = 0;
+      const auto meet_node_1 = [&] {
+        for (const node_id n : {0, 4, 5, 6, 7})
+          if (p.is(n) || p.is(1)) p.barrier_with(p.is(1) ? n : 1);
+      };
+      p.until_sent(copy_update, 1, 6, [&] {
+        ++i;
+        if (p.is(1)) p.write(of_1, i);
+        meet_node_1();
+        if (!p.is(1) && p.sent(home_reply) != 0) p.expect(of_1, i);
+        meet_node_1();
+      });
+    }
+    p.meet(1, 7);
+    if (p.is(3)) p.with(3, [&] { p.write(of_3, 1); }), p.meet(2, 2);
+  }
+  p.meet(4, 8);
+}
+
 // Node 1 becomes home to a page in the release that closes its copy, to find out whether that is used. It never is, and the page goes on to node 3,
 // where copies are updated. Node 1 has none.
 void doubt_what_comes_home(const part& p) {
@@ -213,11 +251,14 @@ constexpr scene moving[] = {
     {"a page is asked for where it has not come yet", " hlrc-moving ", 4, 0, 0, ask_who_has_not_got_it},
     {"a page is written before it is closed for its next home", " hlrc-moving ", 5, 0, 3, write_before_it_is_closed},
     {"a page is written before its home comes", " hlrc-moving auto ", 3, 0, 2, write_before_it_has_come},
+    {"an update overtakes a page", " auto ", 8, 0, 0, overtake_a_page},
     {"a copy in doubt becomes home", " auto ", 5, 0, 0, doubt_what_comes_home},
 };
 
 }  // namespace
 
-std::span<const scene> scenes_of_moving() { return moving; }
+std::span<const scene> scenes_of_moving() {
+  return moving;
+}
 
 }  // namespace dst
