@@ -35,7 +35,7 @@ void channels::deliver(channel& c) {
   sim_port& to = network_.port(c.to);
   const parcel p = std::move(c.parcels.front());
   c.parcels.pop_front();
-  if (c.parcels.empty()) network_.time().disable(c.delivers);
+  if (c.parcels.empty() || c.stuck()) network_.time().disable(c.delivers);
   const bool was_full = c.parcels.size() + 1 >= network_.how().room;
   to.take(c.from, c.lane, p);
   // What an interface does alone wakes nobody, except that a queue rings.
@@ -48,14 +48,22 @@ void channels::refresh(node_id node) {
   for (node_id from = 0; from < nodes_; ++from) enable_or_disable(at(from, node, lane::request));
 }
 
-void channels::hold(node_id from, node_id to, lane l, bool held) {
-  at(from, to, l).held = held;
-  enable_or_disable(at(from, to, l));
+void channels::hold(node_id from, node_id to, lane l, std::optional<weft::handler_id> kind) {
+  channel& c = at(from, to, l);
+  c.held = true;
+  c.kind = kind;
+  enable_or_disable(c);
+}
+
+void channels::let_go(node_id from, node_id to, lane l) {
+  channel& c = at(from, to, l);
+  c.held = false;
+  enable_or_disable(c);
 }
 
 void channels::enable_or_disable(channel& c) {
   if (c.parcels.empty()) return;
-  const bool goes = !c.held && network_.port(c.to).welcomes(c.lane);
+  const bool goes = !c.stuck() && network_.port(c.to).welcomes(c.lane);
   goes ? network_.time().enable(c.delivers) : network_.time().disable(c.delivers);
 }
 

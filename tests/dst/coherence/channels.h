@@ -10,7 +10,9 @@ class channels final : public transport {
   explicit channels(sim_network& in);
   bool push(node_id from, node_id to, weft::lane l, parcel&& p) override;
   void refresh(node_id node) override;
-  void hold(node_id from, node_id to, weft::lane l, bool held) override;
+  void hold(node_id from, node_id to, weft::lane l, std::optional<weft::handler_id> kind) override;
+  void let_go(node_id from, node_id to, weft::lane l) override;
+  bool holds(node_id from, node_id to, weft::lane l) override { return at(from, to, l).stuck(); }
 
  private:
   struct channel {
@@ -19,6 +21,8 @@ class channels final : public transport {
     actor delivers;
     std::deque<parcel> parcels;
     bool held = false;
+    std::optional<weft::handler_id> kind = {};  // what comes before the first of it is not held
+    bool stuck() const { return held && !parcels.empty() && (!kind || parcels.front().id == *kind); }
   };
 
   channel& at(node_id from, node_id to, weft::lane l) {

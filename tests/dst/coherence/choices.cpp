@@ -1,10 +1,9 @@
 #include "dst/coherence/choices.h"
 
-#include <cstdio>
 #include <string_view>
 
 #include "base/text.h"
-#include "dst/coherence/apart.h"
+#include "dst/coherence/by_protocol.h"
 #include "dst/coherence/choosers.h"
 #include "dst/coherence/cluster.h"
 
@@ -16,7 +15,6 @@ using weft::dsm::protocol_statistics;
 
 namespace {
 
-constexpr unsigned longest_way = 60;  // seconds
 constexpr std::uint32_t pages = 40;   // whose home is node 0
 
 // One node's part in a round, after which there is a barrier.
@@ -130,8 +128,8 @@ constexpr way ways[] = {
      0, read_faults, 1, 1, 4},
 };
 
-// What went wrong, or what was counted.
-std::optional<std::string> play(const way& w, const std::string& protocol, std::uint64_t& counted) {
+std::optional<std::string> play(const way& w, const std::string& protocol) {
+  std::uint64_t counted = 0;
   cluster_options o;
   o.protocol = protocol;
   o.nodes = w.nodes;
@@ -151,27 +149,16 @@ std::optional<std::string> play(const way& w, const std::string& protocol, std::
     }
     if (n.id() == w.at) counted = n.space().statistics().*w.counted.of - before;
   });
-  return c.time().failure();
+  if (c.time().failure()) return c.time().failure();
+  if (counted >= w.least && counted <= w.most) return std::nullopt;
+  return format("node %u has %llu %s from round %u on, not %llu to %llu", w.at, static_cast<unsigned long long>(counted), w.counted.name,
+                w.from, static_cast<unsigned long long>(w.least), static_cast<unsigned long long>(w.most));
 }
 
 }  // namespace
 
 std::optional<std::string> run_choices(const std::string& protocol) {
-  std::size_t tried = 0;
-  for (const way& w : ways) {
-    if (w.protocols.find(" " + protocol + " ") == std::string_view::npos) continue;
-    const auto failed = apart::run(longest_way, [&](report& r) {
-      std::uint64_t counted = 0;
-      if (const auto wrong = play(w, protocol, counted)) return r.failed(*wrong);
-      if (counted < w.least || counted > w.most)
-        r.failed(format("node %u has %llu %s from round %u on, not %llu to %llu", w.at, static_cast<unsigned long long>(counted),
-                        w.counted.name, w.from, static_cast<unsigned long long>(w.least), static_cast<unsigned long long>(w.most)));
-    });
-    if (failed) return format("%s: %s: %s", protocol.c_str(), w.name, failed->how.c_str());
-    ++tried;
-  }
-  std::printf("%s: %zu ways to use pages, and it chooses as it should\n", protocol.c_str(), tried);
-  return std::nullopt;
+  return run_cases<way>(protocol, ways, "ways to use pages, and it chooses as it should", [&](const way& w) { return play(w, protocol); });
 }
 
 }  // namespace dst

@@ -103,8 +103,8 @@ class cluster {
   node& at(node_id n) { return *state_->nodes[n]; }
   node_id nodes() const { return static_cast<node_id>(state_->nodes.size()); }
 
-  // Whether messages from one node to another on a lane stay under way.
-  void hold(node_id from, node_id to, weft::lane l, bool held) { state_->network.carrier().hold(from, to, l, held); }
+  // Where messages can be held up, and are counted.
+  sim_network& network() { return state_->network; }
 
   // An object of synchronisation, the same on all nodes.
   weft::sync_object& object(std::size_t number);

@@ -12,7 +12,9 @@ class datagrams final : public transport {
  public:
   explicit datagrams(sim_network& in);
   bool push(node_id from, node_id to, weft::lane l, parcel&& p) override;
-  void hold(node_id, node_id, weft::lane, bool) override {}
+  void hold(node_id, node_id, weft::lane, std::optional<weft::handler_id>) override {}
+  void let_go(node_id, node_id, weft::lane) override {}
+  bool holds(node_id, node_id, weft::lane) override { return false; }
   void refresh(node_id node) override;
 
  private:

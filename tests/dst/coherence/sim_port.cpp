@@ -84,6 +84,7 @@ void sim_port::kick() {
 bool sim_port::try_transmit(node_id node, lane l, weft::handler_id id, std::span<const word> words, weft::bytes payload) {
   parcel p{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}};
   if (!network_.carrier().push(self(), node, l, std::move(p))) return false;
+  network_.note_sent(id);
   pause();
   return true;
 }

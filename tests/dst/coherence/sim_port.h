@@ -10,8 +10,10 @@
 // little room now and then, so that senders have to wait.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -35,8 +37,11 @@ class transport {
   virtual bool push(node_id from, node_id to, weft::lane l, parcel&& p) = 0;
   // The node may welcome requests now that it did not, or the other way round.
   virtual void refresh(node_id node) = 0;
-  // Whether what goes from one node to another on a lane stays where it is. Not of datagrams.
-  virtual void hold(node_id from, node_id to, weft::lane l, bool held) = 0;
+  // What goes from one node to another on a lane stays where it is from now on, or from the next message of a kind on, until it is let go.
+  // Not of datagrams.
+  virtual void hold(node_id from, node_id to, weft::lane l, std::optional<weft::handler_id> kind) = 0;
+  virtual void let_go(node_id from, node_id to, weft::lane l) = 0;
+  virtual bool holds(node_id from, node_id to, weft::lane l) = 0;  // whether something does
 };
 
 // The nodes' ports and what connects them.
@@ -58,12 +63,17 @@ class sim_network {
   transport& carrier() { return *carrier_; }
   void hold_up();  // the thread that runs
 
+  // How many messages of a kind have gone from one node to another.
+  std::uint64_t sent(weft::handler_id kind) const { return kind < sent_.size() ? sent_[kind] : 0; }
+  void note_sent(weft::handler_id kind) { kind < sent_.size() ? void(++sent_[kind]) : void(); }
+
  private:
   const options options_;
   weft::base::random random_{options_.seed};
   scheduler& scheduler_;
   std::vector<std::unique_ptr<sim_port>> ports_;
   std::unique_ptr<transport> carrier_;
+  std::array<std::uint64_t, weft::first_user_handler> sent_{};
 };
 
 class sim_port final : public weft::sim::event_port {
