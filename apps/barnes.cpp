@@ -8,6 +8,7 @@
 #include <weft/weft.h>
 
 #include "barnes_gravity.h"
+#include "barnes_in_place.h"
 #include "checksum.h"
 #include "options.h"
 #include "report.h"
@@ -37,6 +38,25 @@ app::outcome run(const problem& p, const app::options& o) {
   return result;
 }
 
+app::outcome run_in_place(const problem& p, const app::options& o) {
+  weft::team team(o.threads);
+  const grove all(p, team.workers());
+  app::outcome result;
+  team.run([&](weft::worker& me) {
+    o.place(me);
+    gravity_in_place mine(p, o.seed, all, me);
+    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
+    app::checksum own;
+    for (const auto* b : mine.bodies())
+      for (std::size_t d = 0; d < 3; ++d) own.add(6 * b->id + d, b->position[d]), own.add(6 * b->id + 3 + d, b->velocity[d]);
+    const auto sum = me.sum(own.value());
+    if (me.rank() != 0) return;
+    const std::vector<body> by_id(all.bodies.data(), all.bodies.data() + p.bodies);
+    result = {seconds, app::hexadecimal(sum), o.verify ? difference_from_sequential(p, o.seed, by_id.data()) : ""};
+  });
+  return result;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,7 +66,8 @@ int main(int argc, char** argv) {
   o.number("--bodies", p.bodies, "how many", {2, 1 << 24});
   o.number("--steps", p.steps, "of leapfrog", {1, 1000000});
   o.number("--opening", p.opening, "how wide a cell may be that counts as one body, in percent of its distance", {1, 100});
+  o.flag("--in-place", p.in_place, "leave bodies where they are, in one tree that all build together, with locks");
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = app::repeated(o, [&] { return run(p, o); });
+  const auto result = app::repeated(o, [&] { return p.in_place ? run_in_place(p, o) : run(p, o); });
   return app::report(job, o, "barnes " + std::to_string(p.bodies) + " bodies, " + std::to_string(p.steps) + " steps", result);
 }

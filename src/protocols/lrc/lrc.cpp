@@ -27,6 +27,9 @@ result<std::unique_ptr<lrc>> lrc::create(port& p, dsm::pages& memory, dsm::page_
                                          const dsm::exchange& with_all) {
   auto missing = dsm::page_set::create(memory.count());
   if (!missing) return missing.failure();
+  if (!memory.there_from_the_start())
+    for (page_id each = 0; each < memory.count(); ++each)
+      if (history::manager(each, p.nodes()) != p.self()) missing->insert(each);
   std::unique_ptr<lrc> l(new lrc(p, memory, table, bound, std::move(*missing)));
   p.on(dsm::page_request, [self = l.get()](const message& m) { self->serve_page(m); });
   p.on(dsm::page_reply, [self = l.get()](const message& m) { self->take_answer(m); });
