@@ -25,7 +25,8 @@ app::outcome run(const problem& p, const app::options& o) {
   team.run([&](weft::worker& me) {
     o.place(me);
     gravity<app::together> mine(p, o.seed, all, me);
-    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
+    for (std::size_t done = 0; done < p.before; ++done) mine.step();
+    const double seconds = app::seconds_of_steps(me, p.steps - p.before, [&] { mine.step(); });
     app::checksum own;
     for (const auto& b : mine.bodies()) {
       for (std::size_t d = 0; d < 3; ++d) own.add(6 * b.id + d, b.position[d]), own.add(6 * b.id + 3 + d, b.velocity[d]);
@@ -45,7 +46,8 @@ app::outcome run_in_place(const problem& p, const app::options& o) {
   team.run([&](weft::worker& me) {
     o.place(me);
     gravity_in_place mine(p, o.seed, all, me);
-    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
+    for (std::size_t done = 0; done < p.before; ++done) mine.step();
+    const double seconds = app::seconds_of_steps(me, p.steps - p.before, [&] { mine.step(); });
     app::checksum own;
     for (const auto* b : mine.bodies())
       for (std::size_t d = 0; d < 3; ++d) own.add(6 * b->id + d, b->position[d]), own.add(6 * b->id + 3 + d, b->velocity[d]);
@@ -66,8 +68,10 @@ int main(int argc, char** argv) {
   o.number("--bodies", p.bodies, "how many", {2, 1 << 24});
   o.number("--steps", p.steps, "of leapfrog", {1, 1000000});
   o.number("--opening", p.opening, "how wide a cell may be that counts as one body, in percent of its distance", {1, 100});
+  o.number("--before", p.before, "how many of the first steps are not timed", {0, 999999});
   o.flag("--in-place", p.in_place, "leave bodies where they are, in one tree that all build together, with locks");
-  if (const auto status = o.parse(job, argc, argv)) return *status;
+  const auto status = o.parse(job, argc, argv, [&] { return p.before < p.steps ? "" : "--before: at least one of the steps must be timed"; });
+  if (status) return *status;
   const auto result = app::repeated(o, [&] { return p.in_place ? run_in_place(p, o) : run(p, o); });
   return app::report(job, o, "barnes " + std::to_string(p.bodies) + " bodies, " + std::to_string(p.steps) + " steps", result);
 }

@@ -32,6 +32,7 @@ inline constexpr std::size_t samples = 64;  // of a worker's keys; a border is r
 
 struct problem {
   std::size_t bodies = 16384, steps = 4, opening = 100;
+  std::size_t before = 0;  // of the steps: those that are not timed
   bool in_place = false;  // barnes_in_place.h
 };
 
@@ -142,7 +143,7 @@ class gravity {
   using worker = typename Where::worker;
 
   gravity(const problem& p, std::uint64_t seed, const board<Where>& all, worker& me)
-      : all_(all), me_(me), opening_(static_cast<double>(p.opening) / 100), least_(p.in_place ? 0 : zone_level), bodies_before_(me.share_of(p.bodies).first) {
+      : all_(all), me_(me), opening_(static_cast<double>(p.opening) / 100), least_(p.in_place ? 1 : zone_level), bodies_before_(me.share_of(p.bodies).first) {
     for (std::size_t id = bodies_before_; id < me.share_of(p.bodies).second; ++id) own_.push_back(plummer(seed, id, p.bodies));
   }
 

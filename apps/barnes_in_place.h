@@ -6,7 +6,7 @@
 //   - everybody finds its new list by walking the tree to its share of the cost (costzones);
 //   - everybody writes into its bodies what attracts them, and when all have, moves them.
 // The cells depend on the bodies only and sums are in the order of the Morton curve, so the result does not depend on the workers. It is that
-// of barnes_gravity.h with cells that need not be divided down to some level.
+// of barnes_gravity.h with a root that is always divided, and other cells that need not be.
 #pragma once
 
 #include <algorithm>

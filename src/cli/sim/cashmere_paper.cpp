@@ -20,8 +20,9 @@ namespace {
 using base::format;
 
 // Section 3.1. The paper does not say how many steps sor takes: enough for news to go by locks through all 64 bands, one in half a step, so
-// that the barrier at the end does not bring most of them. Nor appbt's size. Section 4.1: fft combines
-// pairs whose distance shrinks from phase to phase, and gauss has locks for flags. water as in SPLASH: a lock for each molecule, and its record.
+// that the barrier at the end does not bring most of them; nor how large its numbers are: four bytes, as in TreadMarks' program (sor_grid.h).
+// Nor appbt's size. Section 4.1: fft combines pairs whose distance shrinks from phase to phase, and gauss has locks for flags. water as in
+// SPLASH: a lock for each molecule, and its record.
 // appbt comes from a version for messages, in which a processor has a cube and sweeps go through the processors; section 4.1 has it among the
 // programs that synchronise so often that pages go before all of them is used, so every line is handed on by itself. Inputs are said to be
 // smaller than real ones, and the smallest that NAS has for machines is 64. em3d: Split-C's records.
@@ -40,8 +41,8 @@ const std::vector<program> suite = {
     {"gauss", {"--size", "640", "--block", "1", "--locks"}, {"--size", "128", "--block", "1", "--locks"}, 15},
     {"mgrid", {"--columns", "32", "--cycles", "2", "--relaxations", "5", "--bars", "--by-residual"},
      {"--planes", "16", "--rows", "16", "--columns", "16", "--cycles", "1", "--bars", "--by-residual"}, 4},
-    {"sor", {"--size", "1024", "--steps", "50"}, {"--size", "256", "--steps", "3"}, 9},
-    {"sor_lock", {"--size", "1024", "--steps", "50"}, {"--size", "256", "--steps", "3"}, 9},
+    {"sor", {"--size", "1024", "--steps", "50", "--single"}, {"--size", "256", "--steps", "3", "--single"}, 9},
+    {"sor_lock", {"--size", "1024", "--steps", "50", "--single"}, {"--size", "256", "--steps", "3", "--single"}, 9},
 };
 
 struct paper_row {
