@@ -143,7 +143,11 @@ class gravity {
   using worker = typename Where::worker;
 
   gravity(const problem& p, std::uint64_t seed, const board<Where>& all, worker& me)
-      : all_(all), me_(me), opening_(static_cast<double>(p.opening) / 100), least_(p.in_place ? 1 : zone_level), bodies_before_(me.share_of(p.bodies).first) {
+      : all_(all),
+        me_(me),
+        opening_(static_cast<double>(p.opening) / 100),
+        least_(p.in_place ? 1 : zone_level),
+        bodies_before_(me.share_of(p.bodies).first) {
     for (std::size_t id = bodies_before_; id < me.share_of(p.bodies).second; ++id) own_.push_back(plummer(seed, id, p.bodies));
   }
 
