@@ -8,6 +8,7 @@
 #include <weft/weft.h>
 
 #include "barnes_gravity.h"
+#include "barnes_in_place.h"
 #include "checksum.h"
 #include "options.h"
 #include "report.h"
@@ -24,7 +25,8 @@ app::outcome run(const problem& p, const app::options& o) {
   team.run([&](weft::worker& me) {
     o.place(me);
     gravity<app::together> mine(p, o.seed, all, me);
-    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
+    for (std::size_t done = 0; done < p.before; ++done) mine.step();
+    const double seconds = app::seconds_of_steps(me, p.steps - p.before, [&] { mine.step(); });
     app::checksum own;
     for (const auto& b : mine.bodies()) {
       for (std::size_t d = 0; d < 3; ++d) own.add(6 * b.id + d, b.position[d]), own.add(6 * b.id + 3 + d, b.velocity[d]);
@@ -33,6 +35,26 @@ app::outcome run(const problem& p, const app::options& o) {
     const auto sum = me.sum(own.value());
     if (me.rank() != 0) return;
     result = {seconds, app::hexadecimal(sum), o.verify ? difference_from_sequential(p, o.seed, all.bodies.data()) : ""};
+  });
+  return result;
+}
+
+app::outcome run_in_place(const problem& p, const app::options& o) {
+  weft::team team(o.threads);
+  const grove all(p, team.workers());
+  app::outcome result;
+  team.run([&](weft::worker& me) {
+    o.place(me);
+    gravity_in_place mine(p, o.seed, all, me);
+    for (std::size_t done = 0; done < p.before; ++done) mine.step();
+    const double seconds = app::seconds_of_steps(me, p.steps - p.before, [&] { mine.step(); });
+    app::checksum own;
+    for (const auto* b : mine.bodies())
+      for (std::size_t d = 0; d < 3; ++d) own.add(6 * b->id + d, b->position[d]), own.add(6 * b->id + 3 + d, b->velocity[d]);
+    const auto sum = me.sum(own.value());
+    if (me.rank() != 0) return;
+    const std::vector<body> by_id(all.bodies.data(), all.bodies.data() + p.bodies);
+    result = {seconds, app::hexadecimal(sum), o.verify ? difference_from_sequential(p, o.seed, by_id.data()) : ""};
   });
   return result;
 }
@@ -46,7 +68,10 @@ int main(int argc, char** argv) {
   o.number("--bodies", p.bodies, "how many", {2, 1 << 24});
   o.number("--steps", p.steps, "of leapfrog", {1, 1000000});
   o.number("--opening", p.opening, "how wide a cell may be that counts as one body, in percent of its distance", {1, 100});
-  if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = app::repeated(o, [&] { return run(p, o); });
+  o.number("--before", p.before, "how many of the first steps are not timed", {0, 999999});
+  o.flag("--in-place", p.in_place, "leave bodies where they are, in one tree that all build together, with locks");
+  const auto status = o.parse(job, argc, argv, [&] { return p.before < p.steps ? "" : "--before: at least one of the steps must be timed"; });
+  if (status) return *status;
+  const auto result = app::repeated(o, [&] { return p.in_place ? run_in_place(p, o) : run(p, o); });
   return app::report(job, o, "barnes " + std::to_string(p.bodies) + " bodies, " + std::to_string(p.steps) + " steps", result);
 }

@@ -32,6 +32,8 @@ inline constexpr std::size_t samples = 64;  // of a worker's keys; a border is r
 
 struct problem {
   std::size_t bodies = 16384, steps = 4, opening = 100;
+  std::size_t before = 0;  // of the steps: those that are not timed
+  bool in_place = false;  // barnes_in_place.h
 };
 
 // --- the input ---
@@ -141,7 +143,11 @@ class gravity {
   using worker = typename Where::worker;
 
   gravity(const problem& p, std::uint64_t seed, const board<Where>& all, worker& me)
-      : all_(all), me_(me), opening_(static_cast<double>(p.opening) / 100), bodies_before_(me.share_of(p.bodies).first) {
+      : all_(all),
+        me_(me),
+        opening_(static_cast<double>(p.opening) / 100),
+        least_(p.in_place ? 1 : zone_level),
+        bodies_before_(me.share_of(p.bodies).first) {
     for (std::size_t id = bodies_before_; id < me.share_of(p.bodies).second; ++id) own_.push_back(plummer(seed, id, p.bodies));
   }
 
@@ -171,7 +177,7 @@ class gravity {
     hand_over(borders);
     show_crossing(me_, all_);
     take_over();
-    const builder build(space, opening_);
+    const builder build(space, opening_, least_);
     const auto draft = build.trees_of(own_, borders, me_.rank());
     *all_.holds.row(me_.rank()) = {own_.size(), draft.size()};
     show_all(me_, all_.holds);
@@ -268,6 +274,7 @@ class gravity {
   const board<Where>& all_;
   worker& me_;
   double opening_;
+  unsigned least_;             // level of cells
   std::size_t bodies_before_;  // those of the workers before this one
   std::size_t steps_ = 0;
   std::vector<body> own_;

@@ -131,10 +131,35 @@ inline void settle(const std::vector<node>& draft, node* place) {
   }
 }
 
+// The mass of a cell and where it has its centre, from its parts or bodies in their order.
+struct centre {
+  double position[3] = {}, mass = 0;
+
+  void add(double more, const double* at) noexcept {
+    mass += more;
+    for (int d = 0; d < 3; ++d) position[d] += more * at[d];
+  }
+
+  // When all have been added. The square of the distance from which on the cell counts as one body: it is opened by those who are so near
+  // that its width shows or who may be in it (Barnes: A fast tree code for many-body problems, 1994), nearer than width / opening +
+  // distance of the masses' centre from the cell's.
+  double finish(const cube& space, const cell& c, double opening) noexcept {
+    double offset = 0;
+    for (int d = 0; d < 3; ++d) {
+      position[d] /= mass;
+      const double from_centre = position[d] - space.centre_of(c, d);
+      offset += from_centre * from_centre;
+    }
+    const double near = space.side_of(c) / opening + std::sqrt(offset);
+    return near * near;
+  }
+};
+
 class builder {
  public:
-  // `opening`: how wide a cell may be that counts as one body, in parts of its distance.
-  builder(const cube& space, double opening) noexcept : space_(space), opening_(opening) {}
+  // `opening`: how wide a cell may be that counts as one body, in parts of its distance. `least`: the level down to which cells are divided
+  // in any case; with several zones that of their borders at least.
+  builder(const cube& space, double opening, unsigned least = zone_level) noexcept : space_(space), opening_(opening), least_(least) {}
 
   // The trees of the zone's largest cells. Their roots come first, in the order of the curve.
   std::vector<node> trees_of(const std::vector<body>& sorted, const zones& borders, std::size_t zone) const {
@@ -182,7 +207,7 @@ class builder {
     node children[8];
     std::uint32_t count = 0;
     if (bodies == 0) return {};
-    if (c.level == levels || (c.level >= zone_level && bodies <= leaf)) {
+    if (c.level == levels || (c.level >= least_ && bodies <= leaf)) {
       const auto at = static_cast<std::uint32_t>(draft.size());
       for (; first != last; ++first) draft.push_back(single(*first));
       return whole(c, draft, at);
@@ -218,30 +243,22 @@ class builder {
     return n;
   }
 
-  // The cell whose children are the nodes from `at` on. It is opened by those who are so near that its width shows or who may be in
-  // it (Barnes: A fast tree code for many-body problems, 1994): nearer than width / opening + distance of the masses' centre from
-  // the cell's.
+  // The cell whose children are the nodes from `at` on.
   node whole(const cell& c, const std::vector<node>& nodes, std::uint32_t at) const {
     node n{};
     n.first = at;
     n.count = static_cast<std::uint32_t>(nodes.size()) - at;
-    for (std::size_t k = at; k < nodes.size(); ++k) {
-      n.mass += nodes[k].mass;
-      for (int d = 0; d < 3; ++d) n.position[d] += nodes[k].mass * nodes[k].position[d];
-    }
-    double offset = 0;
-    for (int d = 0; d < 3; ++d) {
-      n.position[d] /= n.mass;
-      const double from_centre = n.position[d] - space_.centre_of(c, d);
-      offset += from_centre * from_centre;
-    }
-    const double near = space_.side_of(c) / opening_ + std::sqrt(offset);
-    n.opened_within = near * near;
+    centre sum;
+    for (std::size_t k = at; k < nodes.size(); ++k) sum.add(nodes[k].mass, nodes[k].position);
+    n.opened_within = sum.finish(space_, c, opening_);
+    n.mass = sum.mass;
+    std::copy_n(sum.position, 3, n.position);
     return n;
   }
 
   cube space_;
   double opening_;
+  unsigned least_;
 };
 
 struct pull {
@@ -255,11 +272,18 @@ struct pull {
   }
 };
 
+// Adds what a mass does to a body at the position, unless that is so near that the cell has to be opened.
+inline bool pulls_as_one(const double* position, double mass, double opened_within, const double* at, pull& sum) {
+  const double distance[3] = {position[0] - at[0], position[1] - at[1], position[2] - at[2]};
+  const double square = distance[0] * distance[0] + distance[1] * distance[1] + distance[2] * distance[2];
+  if (square < opened_within) return false;
+  sum.of(mass, distance, square);
+  return true;
+}
+
 // Adds what the tree does to a body at the position, in the tree's order. A body of the tree that is there does nothing.
 inline void attract(const node& n, const double* at, pull& sum) {
-  const double distance[3] = {n.position[0] - at[0], n.position[1] - at[1], n.position[2] - at[2]};
-  const double square = distance[0] * distance[0] + distance[1] * distance[1] + distance[2] * distance[2];
-  if (square >= n.opened_within) return sum.of(n.mass, distance, square);
+  if (pulls_as_one(n.position, n.mass, n.opened_within, at, sum)) return;
   for (std::uint32_t k = 0; k < n.count; ++k) attract(n.children[k], at, sum);
 }
 

@@ -14,10 +14,11 @@ namespace {
 
 struct problem {
   std::size_t size = 1024, steps = 100;
-  bool unplaced = false;
+  bool unplaced = false, single = false;
 };
 
-void relax_band(app::sor_grid& grid, std::size_t steps, weft::worker& me) {
+template <typename Number>
+void relax_band(app::sor_grid<Number>& grid, std::size_t steps, weft::worker& me) {
   const auto [first, last] = grid.band_of(me);
   app::progress bar(me, steps);
   for (std::size_t step = 0; step < steps; ++step) {
@@ -29,8 +30,9 @@ void relax_band(app::sor_grid& grid, std::size_t steps, weft::worker& me) {
   }
 }
 
+template <typename Number>
 app::outcome run(const problem& p, const app::options& o) {
-  app::sor_grid grid(p.size, p.size, p.unplaced ? weft::placement{} : weft::placement::block());
+  app::sor_grid<Number> grid(p.size, p.size, p.unplaced ? weft::placement{} : weft::placement::block());
   app::outcome result;
   weft::team(o.threads).run([&](weft::worker& me) {
     o.place(me);
@@ -56,8 +58,9 @@ int main(int argc, char** argv) {
   o.number("--size", p.size, "rows and columns of the grid", {3, 65536});
   o.number("--steps", p.steps, "relaxations of every point", {1, 1000000});
   o.flag("--unplaced", p.unplaced, "let node 0 initialise everything and say nothing about where pages belong");
+  o.flag("--single", p.single, "numbers of four bytes");
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = app::repeated(o, [&] { return run(p, o); });
+  const auto result = app::repeated(o, [&] { return p.single ? run<float>(p, o) : run<double>(p, o); });
   return app::report(
       job, o, "sor " + std::to_string(p.size) + "x" + std::to_string(p.size) + ", " + std::to_string(p.steps) + " steps", result);
 }

@@ -4,6 +4,10 @@
 // Red and black points lie in arrays of their own, so the points that a sweep reads and writes are contiguous, and a sweep of one
 // colour leaves the other colour's pages alone. A row of either begins at a page's start ("Rows are page aligned in sor",
 // Cashmere 4.1): workers share no page that is written.
+//
+// Number is double or float. TreadMarks' program computes in numbers of four bytes: of its grid of 1024 x 3072 "each shared red or black row
+// occupies one and a half pages" (Lu, Dwarkadas, Cox, Zwaenepoel: Message Passing Versus Distributed Shared Memory on Networks of
+// Workstations, 1995, 3.3.4).
 #pragma once
 
 #include <algorithm>
@@ -20,16 +24,24 @@
 
 namespace app {
 
-inline constexpr double sor_omega = 1.5;
+template <typename Number>
+inline constexpr Number sor_omega = 1.5;
 
-// One colour's points k of a row: above[k], below[k], beside[k - 1 + shift] and beside[k + shift] are the neighbours of own[k].
-inline void relax(double* __restrict own, const double* above, const double* beside, const double* below, std::size_t shift,
-                  std::size_t first, std::size_t last) {
-  const double* left = beside + shift - 1;
-  const double* right = beside + shift;
-  for (std::size_t k = first; k < last; ++k) own[k] += sor_omega * (0.25 * ((above[k] + below[k]) + (left[k] + right[k])) - own[k]);
+template <typename Number>
+Number relaxed(Number own, Number above, Number below, Number left, Number right) noexcept {
+  return own + sor_omega<Number> * (Number(0.25) * ((above + below) + (left + right)) - own);
 }
 
+// One colour's points k of a row: above[k], below[k], beside[k - 1 + shift] and beside[k + shift] are the neighbours of own[k].
+template <typename Number>
+void relax(Number* __restrict own, const Number* above, const Number* beside, const Number* below, std::size_t shift, std::size_t first,
+           std::size_t last) {
+  const Number* left = beside + shift - 1;
+  const Number* right = beside + shift;
+  for (std::size_t k = first; k < last; ++k) own[k] = relaxed(own[k], above[k], below[k], left[k], right[k]);
+}
+
+template <typename Number>
 class sor_grid {
  public:
   enum colour : std::size_t { red, black };  // of point (i, j): (i + j) % 2
@@ -41,10 +53,10 @@ class sor_grid {
   std::size_t rows() const noexcept { return rows_; }
   std::size_t columns() const noexcept { return columns_; }
 
-  double& at(std::size_t i, std::size_t j) noexcept { return row((i + j) % 2 == 0 ? red : black, i)[j / 2]; }
+  Number& at(std::size_t i, std::size_t j) noexcept { return row((i + j) % 2 == 0 ? red : black, i)[j / 2]; }
 
-  static double initial(std::uint64_t seed, std::size_t i, std::size_t j, std::size_t columns) noexcept {
-    return i == 0 ? 100.0 : 100.0 * random_unit(seed, i * columns + j);
+  static Number initial(std::uint64_t seed, std::size_t i, std::size_t j, std::size_t columns) noexcept {
+    return static_cast<Number>(i == 0 ? 100.0 : 100.0 * random_unit(seed, i * columns + j));
   }
   void initialise(std::uint64_t seed, std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
@@ -75,7 +87,7 @@ class sor_grid {
   checksum checksum_of(std::size_t first, std::size_t last) {
     checksum sum;
     for (std::size_t i = first; i < last; ++i)
-      for (std::size_t j = 0; j < columns_; ++j) sum.add(i * columns_ + j, at(i, j));
+      for (std::size_t j = 0; j < columns_; ++j) sum.add(i * columns_ + j, double{at(i, j)});
     return sum;
   }
 
@@ -84,10 +96,10 @@ class sor_grid {
 
  private:
   static std::size_t stride_of(std::size_t columns) noexcept {
-    constexpr std::size_t page = weft::page_size / sizeof(double);
+    constexpr std::size_t page = weft::page_size / sizeof(Number);
     return ((columns + 1) / 2 + page - 1) / page * page;
   }
-  double* row(colour c, std::size_t i) noexcept { return (c == red ? red_ : black_).data() + i * stride_; }
+  Number* row(colour c, std::size_t i) noexcept { return (c == red ? red_ : black_).data() + i * stride_; }
 
   // Point k of colour c in row i is in column 2k + shift.
   void relax_row(colour c, std::size_t i) {
@@ -97,20 +109,21 @@ class sor_grid {
   }
 
   std::size_t rows_, columns_, stride_;
-  shared_array<double> red_, black_;
+  shared_array<Number> red_, black_;
 };
 
 // Plain red-black sweeps over a plain matrix in private memory.
-inline std::string sor_grid::difference_from_sequential(std::uint64_t seed, std::size_t steps) {
+template <typename Number>
+std::string sor_grid<Number>::difference_from_sequential(std::uint64_t seed, std::size_t steps) {
   const std::size_t n = columns_;
-  std::vector<double> a(rows_ * n);
+  std::vector<Number> a(rows_ * n);
   for (std::size_t i = 0; i < rows_; ++i)
     for (std::size_t j = 0; j < n; ++j) a[i * n + j] = initial(seed, i, j, n);
   for (std::size_t step = 0; step < 2 * steps; ++step)
     for (std::size_t i = 1; i + 1 < rows_; ++i)
       for (std::size_t j = 1 + (i + 1 + step) % 2; j + 1 < n; j += 2) {
-        double& own = a[i * n + j];
-        own += sor_omega * (0.25 * ((a[(i - 1) * n + j] + a[(i + 1) * n + j]) + (a[i * n + j - 1] + a[i * n + j + 1])) - own);
+        Number& own = a[i * n + j];
+        own = relaxed(own, a[(i - 1) * n + j], a[(i + 1) * n + j], a[i * n + j - 1], a[i * n + j + 1]);
       }
   for (std::size_t i = 0; i < rows_; ++i)
     for (std::size_t j = 0; j < n; ++j)

@@ -80,7 +80,8 @@ class band {
   std::size_t half_step_ = 0;
 };
 
-void relax_band(app::sor_grid& grid, band& mine, std::size_t steps, weft::worker& me) {
+template <typename Number>
+void relax_band(app::sor_grid<Number>& grid, band& mine, std::size_t steps, weft::worker& me) {
   const auto [first, last] = grid.band_of(me);
   app::progress bar(me, steps);
   for (std::size_t step = 0; step < steps; ++step) {
@@ -94,8 +95,9 @@ void relax_band(app::sor_grid& grid, band& mine, std::size_t steps, weft::worker
   }
 }
 
+template <typename Number>
 app::outcome run(std::size_t size, std::size_t steps, const app::options& o) {
-  app::sor_grid grid(size, size, weft::placement::block());
+  app::sor_grid<Number> grid(size, size, weft::placement::block());
   weft::team team(o.threads);
   const app::shared_object<all_locks> locks(team.workers());
   app::outcome result;
@@ -122,12 +124,14 @@ int main(int argc, char** argv) {
   std::size_t size = 1024, steps = 100;
   o.number("--size", size, "rows and columns of the grid", {3, 65536});
   o.number("--steps", steps, "relaxations of every point", {1, 1000000});
+  bool single = false;
+  o.flag("--single", single, "numbers of four bytes");
   const auto status = o.parse(job, argc, argv, [&] {
     // A worker without rows would keep its neighbours from seeing each other's.
     return size < 2 * std::size_t{job.nodes()} * o.threads ? "--size: at least two rows for every worker" : "";
   });
   if (status) return *status;
-  const auto result = app::repeated(o, [&] { return run(size, steps, o); });
+  const auto result = app::repeated(o, [&] { return single ? run<float>(size, steps, o) : run<double>(size, steps, o); });
   return app::report(
       job, o, "sor_lock " + std::to_string(size) + "x" + std::to_string(size) + ", " + std::to_string(steps) + " steps", result);
 }

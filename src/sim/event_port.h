@@ -16,6 +16,7 @@ struct parcel {
   std::vector<word> words;
   std::vector<std::byte> payload;
   std::uint64_t notices = 0;  // that it brings and its destination has not seen
+  std::uint64_t moved = 0;    // bytes of the payload that are counted
 };
 
 class event_port : public fabric::message_port {

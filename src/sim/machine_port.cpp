@@ -65,16 +65,16 @@ std::byte* machine_port::mapped(node_id node, const window& w) {
 
 bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   const sent_by by = how(id);
-  const std::uint64_t notices = notices_for(node, id, words, payload);
+  const tally counted = count(node, id, words, payload);
   if (on_processor()) own().send_updates();
   if (id == dsm::page_request) note_fetch(node, words);
   // What was asked for has been read already.
-  const cycles leaves = hand_over(by, id == own_ids::get_reply ? 0 : payload.size(), notices);
+  const cycles leaves = hand_over(by, id == own_ids::get_reply ? 0 : counted.bytes, counted.notices);
   const auto p = [&] {
     const machine::aside copying(machine_);
-    return std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}, notices});
+    return std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}, counted.notices, counted.bytes});
   }();
-  const std::uint64_t size = machine_.numbers().header_bytes + payload.size() + (by == sent_by::deliberate_update ? 0 : words.size_bytes());
+  const std::uint64_t size = machine_.numbers().header_bytes + counted.bytes + (by == sent_by::deliberate_update ? 0 : words.size_bytes());
   machine_port& to = machine_.at(node).port;
   const cycles left = machine_.connections().travel(leaves, self(), node, size,
                                                     [&to, from = self(), l, p](cycles all_in) { to.arrive(from, l, p, all_in); });
@@ -145,7 +145,7 @@ void machine_port::arrive(node_id source, lane l, const std::shared_ptr<parcel>&
   const auto& n = machine_.numbers();
   event_queue& time = machine_.time();
   const bool reads = p->id == own_ids::get;
-  const std::uint64_t size = reads ? p->words[3] : p->payload.size();
+  const std::uint64_t size = reads ? p->words[3] : p->moved;
   cycles ready = all_in;
   if (size != 0) {
     const auto moved = machine_.connections().move(time.now(), self(), size, resource::from::elsewhere);
@@ -182,18 +182,25 @@ void machine_port::forget_lines(std::span<const word> words, std::size_t size) {
 }
 
 // Notices come with what synchronises, in one message or several of which the last word says how much is to follow. Cashmere 2.1: each
-// processor is sent what it has not seen. A barrier of weft's sends more, which costs its bytes only.
-std::uint64_t machine_port::notices_for(node_id node, handler_id id, std::span<const word> words, bytes payload) {
-  if (id != dsm::barrier_arrival && id != dsm::barrier_departure && id != dsm::lock_grant) return 0;
+// processor is sent what it has not seen. A barrier of weft's sends more, for which nothing is counted: the last of its messages counts for what
+// is new at its destination, each notice with an interval of its own at most.
+machine_port::tally machine_port::count(node_id node, handler_id id, std::span<const word> words, bytes payload) {
+  constexpr std::uint64_t interval_and_notice = 20, block = 12;
+  const bool barrier = id == dsm::barrier_arrival || id == dsm::barrier_departure;
+  if (!barrier && id != dsm::lock_grant) return {0, payload.size()};
   auto& whole = growing_[{node, id}];
   whole.insert(whole.end(), payload.begin(), payload.end());
-  if (words.back() != 0) return 0;
+  if (words.back() != 0) return {0, barrier ? 0 : payload.size()};
   const auto parcel = std::exchange(whole, {});
   const auto& there = machine_.at(node).space;
-  if (!there) return 0;
-  if (id == dsm::lock_grant) return there->unseen(parcel);
-  std::uint64_t sum = 0;
-  sync::for_blocks(parcel, [&](node_id, bytes, bytes news) { sum += there->unseen(news); });
+  if (!there) return {0, payload.size()};
+  if (!barrier) return {there->unseen(parcel), payload.size()};
+  tally sum{};
+  sync::for_blocks(parcel, [&](node_id, bytes value, bytes news) {
+    const std::uint64_t unseen = there->unseen(news);
+    sum.notices += unseen;
+    sum.bytes += block + value.size() + std::min<std::uint64_t>(news.size(), unseen * interval_and_notice);
+  });
   return sum;
 }
 

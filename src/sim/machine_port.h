@@ -56,8 +56,11 @@ class machine_port final : public event_port {
   void arrive(node_id source, lane l, const std::shared_ptr<parcel>& p, cycles all_in);
   void arrive(node_id source, std::byte* there, const std::shared_ptr<std::vector<std::byte>>& what, cycles all_in);
   void forget_lines(std::span<const word> words, std::size_t size);
-  // List processing: how many notices a message brings, told with its last piece.
-  std::uint64_t notices_for(node_id node, handler_id id, std::span<const word> words, bytes payload);
+  // What a message counts for: the notices that it brings, told with its last piece, and bytes of its payload.
+  struct tally {
+    std::uint64_t notices, bytes;
+  };
+  tally count(node_id node, handler_id id, std::span<const word> words, bytes payload);
   cycles applying_diffs(const parcel& p) const;
   cycles wait_for_room();
   bool by_interface(handler_id id) const;

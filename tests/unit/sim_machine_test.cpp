@@ -272,6 +272,63 @@ TEST(machine, a_notice_is_processed_where_it_is_sent_and_where_it_is_taken_and_o
   EXPECT_EQ(growth(true), 10 * 10'000u) << "who sent them is late by that, and the other waits";
 }
 
+// Node 1 writes to pages, and node 0 hears of it by a lock, and then again at a barrier; or only there. What node 1 sends for the barrier.
+std::uint64_t bytes_for_a_barrier(bool by_lock, std::size_t pages) {
+  machine m(options("lrc", 2));
+  sync_object lock;
+  lock.number.store(space::elsewhere | 1);
+  std::uint64_t sent = 0;
+  m.run([&](machine::node& n) {
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(pages * dsm::page_bytes, dsm::page_bytes, placement::on(0)));
+    const auto take_turn_after = [&](cycles c) {
+      n.cpu.compute(c);
+      n.cpu.take_turn();
+    };
+    if (n.cpu.self() == 0) take_turn_after(100'000'000);  // longer than the other takes for all of its pages
+    if (by_lock) n.space->lock(lock, space::for_ever);
+    for (std::size_t i = 0; i < pages && n.cpu.self() == 1; ++i) n.cpu.refer(offset_of(bytes + i * dsm::page_bytes), 8, true);
+    if (by_lock) n.space->unlock(lock);
+    if (n.cpu.self() == 1) take_turn_after(200'000'000);
+    const auto before = n.so_far().bytes;
+    n.space->barrier();
+    if (n.cpu.self() == 1) sent = n.so_far().bytes - before;
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return sent;
+}
+
+// Cashmere 2.1: who meets others tells them what they have not seen. More than one message's payload of it, too.
+TEST(machine, a_barrier_sends_only_what_its_destination_has_not_seen) {
+  EXPECT_EQ(bytes_for_a_barrier(true, 100), bytes_for_a_barrier(true, 10));
+  EXPECT_EQ(bytes_for_a_barrier(false, 100), bytes_for_a_barrier(false, 10) + 90 * sizeof(dsm::page_id));
+}
+
+// Some nodes read a page of which nobody has changed anything, twice. How many whole pages node 0 sends because of that.
+std::uint64_t pages_for_a_new_page(const machine_options& o, std::set<node_id> readers) {
+  const auto sent = [&](const std::set<node_id>& reading) {
+    machine m(o);
+    m.run([&](machine::node& n) {
+      auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(1)));
+      n.space->barrier();
+      for (int i = 0; i < 2 && reading.count(n.cpu.self()) != 0; ++i) n.cpu.refer(offset_of(bytes), 8, false);
+      n.space->barrier();
+    });
+    EXPECT_EQ(m.failure(), std::nullopt);
+    return m.at(0).so_far().bytes;
+  };
+  return (sent(readers) - sent({})) / dsm::page_bytes;
+}
+
+// As in TreadMarks: node 0 has all pages at first.
+TEST(machine, lrc_can_copy_a_page_before_its_first_use) {
+  auto copied = options("lrc", 3);
+  copied.numbers.first_copy = 1;
+  EXPECT_EQ(pages_for_a_new_page(copied, {0}), 0u);
+  EXPECT_EQ(pages_for_a_new_page(copied, {1}), 1u);
+  EXPECT_EQ(pages_for_a_new_page(copied, {0, 1, 2}), 2u);
+  EXPECT_EQ(pages_for_a_new_page(options("lrc", 3), {0, 1, 2}), 0u);
+}
+
 // Node 1 reads a line of node 0's memory.
 cycles time_of_a_line(const char* by) {
   machine m(options("cashmere", 2, by));

@@ -81,9 +81,10 @@ bool read(bytes from, std::vector<diff>& into) {
 
 // --- intervals -------------------------------------------------------------------------------------------------------------------
 
-history::history(node_id self, node_id nodes, page_id pages, dsm::page_set missing)
+history::history(node_id self, node_id nodes, page_id pages, dsm::page_set missing, node_id managers)
     : self_(self),
       nodes_(nodes),
+      managers_(managers),
       count_(pages),
       seen_(nodes),
       logged_(nodes),
