@@ -76,7 +76,6 @@ class page_profile final : public pages {
   memory frames() const noexcept override { return pages_.frames(); }
   const char* engine() const noexcept override { return pages_.engine(); }
   page_id most_at_once() const noexcept override { return pages_.most_at_once(); }
-  bool there_from_the_start() const noexcept override { return pages_.there_from_the_start(); }
   bool may_be_written(page_id p) const noexcept override { return pages_.may_be_written(p); }
   void open_cached(extent e) override;
   void open_watched(extent e) override;

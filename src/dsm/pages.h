@@ -81,9 +81,6 @@ class pages {
   // How many pages a fault may open, where their neighbours will most likely be used next.
   virtual page_id most_at_once() const noexcept { return 16; }
 
-  // Whether every node has every page from the start, of zeros. Otherwise node 0 has them all, and lrc fetches a page before it is used first.
-  virtual bool there_from_the_start() const noexcept { return true; }
-
   // An access to an open page has faulted: nothing is wrong with it, but the kernel may have to be told again.
   virtual void reopen(page_id p) = 0;
 

@@ -32,10 +32,6 @@ dsm::page_id machine_pages::most_at_once() const noexcept {
   return static_cast<page_id>(machine_.numbers().fetch_ahead);
 }
 
-bool machine_pages::there_from_the_start() const noexcept {
-  return machine_.numbers().first_copy == 0;
-}
-
 // Cashmere 2.2, self-invalidation: the mapping goes, and the lines with it. Where software fetches them (2.3), each that it has fetched is set
 // up to give an ECC error again, which is a write of it to local memory.
 void machine_pages::close(extent e) {

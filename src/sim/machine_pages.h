@@ -40,7 +40,6 @@ class machine_pages final : public dsm::pages {
   void first_write(page_id p) override;
   void reopen(page_id) override {}
   page_id most_at_once() const noexcept override;
-  bool there_from_the_start() const noexcept override;
   void take_written(std::vector<page_id>& into) override;
   bool take_changes(page_id p, dsm::changes& into) override;
   void mirror(extent e) override;

@@ -17,9 +17,9 @@ std::vector<std::byte> byte_at(std::uint16_t offset, int value) {
 
 class lrc_history : public testing::Test {
  protected:
-  history a{0, 3, pages, dsm::page_set::create(pages).or_throw(), 3};
-  history b{1, 3, pages, dsm::page_set::create(pages).or_throw(), 3};
-  history c{2, 3, pages, dsm::page_set::create(pages).or_throw(), 3};
+  history a{0, 3, pages, dsm::page_set::create(pages).or_throw()};
+  history b{1, 3, pages, dsm::page_set::create(pages).or_throw()};
+  history c{2, 3, pages, dsm::page_set::create(pages).or_throw()};
 
   static void write_in_an_interval(history& h) { EXPECT_EQ(h.end_interval({page}), 1u); }
 

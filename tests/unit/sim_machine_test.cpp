@@ -303,32 +303,6 @@ TEST(machine, a_barrier_sends_only_what_its_destination_has_not_seen) {
   EXPECT_EQ(bytes_for_a_barrier(false, 100), bytes_for_a_barrier(false, 10) + 90 * sizeof(dsm::page_id));
 }
 
-// Some nodes read a page of which nobody has changed anything, twice. How many whole pages node 0 sends because of that.
-std::uint64_t pages_for_a_new_page(const machine_options& o, std::set<node_id> readers) {
-  const auto sent = [&](const std::set<node_id>& reading) {
-    machine m(o);
-    m.run([&](machine::node& n) {
-      auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(1)));
-      n.space->barrier();
-      for (int i = 0; i < 2 && reading.count(n.cpu.self()) != 0; ++i) n.cpu.refer(offset_of(bytes), 8, false);
-      n.space->barrier();
-    });
-    EXPECT_EQ(m.failure(), std::nullopt);
-    return m.at(0).so_far().bytes;
-  };
-  return (sent(readers) - sent({})) / dsm::page_bytes;
-}
-
-// As in TreadMarks: node 0 has all pages at first.
-TEST(machine, lrc_can_copy_a_page_before_its_first_use) {
-  auto copied = options("lrc", 3);
-  copied.numbers.first_copy = 1;
-  EXPECT_EQ(pages_for_a_new_page(copied, {0}), 0u);
-  EXPECT_EQ(pages_for_a_new_page(copied, {1}), 1u);
-  EXPECT_EQ(pages_for_a_new_page(copied, {0, 1, 2}), 2u);
-  EXPECT_EQ(pages_for_a_new_page(options("lrc", 3), {0, 1, 2}), 0u);
-}
-
 // Node 1 reads a line of node 0's memory.
 cycles time_of_a_line(const char* by) {
   machine m(options("cashmere", 2, by));

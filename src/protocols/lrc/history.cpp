@@ -81,10 +81,9 @@ bool read(bytes from, std::vector<diff>& into) {
 
 // --- intervals -------------------------------------------------------------------------------------------------------------------
 
-history::history(node_id self, node_id nodes, page_id pages, dsm::page_set missing, node_id managers)
+history::history(node_id self, node_id nodes, page_id pages, dsm::page_set missing)
     : self_(self),
       nodes_(nodes),
-      managers_(managers),
       count_(pages),
       seen_(nodes),
       logged_(nodes),

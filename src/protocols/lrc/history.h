@@ -46,8 +46,8 @@ bool read(bytes from, std::vector<diff>& into);
 
 class history {
  public:
-  // `missing` has room for all pages; those in it this node has no copy of. Nodes from 0 on manage pages.
-  history(node_id self, node_id nodes, dsm::page_id pages, dsm::page_set missing, node_id managers);
+  // `missing` is an empty set with room for all pages.
+  history(node_id self, node_id nodes, dsm::page_id pages, dsm::page_set missing);
 
   // --- intervals ------------------------------------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class history {
   // --- collection -----------------------------------------------------------------------------------------------------------------
 
   static constexpr dsm::page_id group = 16;  // neighbours with one manager
-  node_id manager(dsm::page_id p) const noexcept { return p / group % managers_; }
+  node_id manager(dsm::page_id p) const noexcept { return p / group % nodes_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
   const vector_time& cut() const noexcept { return cut_; }
   std::size_t memory() const noexcept { return memory_; }  // bytes, for intervals, diffs and what is known of pages
@@ -174,7 +174,7 @@ class history {
   static constexpr std::size_t most_at_once = 128 * 1024;  // bytes of diffs in an answer, and one more diff
   static constexpr std::size_t page_overhead = sizeof(page) + 4 * sizeof(void*);  // in the table
 
-  const node_id self_, nodes_, managers_;
+  const node_id self_, nodes_;
   const dsm::page_id count_;
   vector_time seen_, logged_, cut_;
   std::uint32_t clock_ = 0;  // the largest stamp known

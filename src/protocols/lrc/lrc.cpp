@@ -19,7 +19,7 @@ lrc::lrc(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound,
       table_(table),
       bound_(bound),
       gate_(p),
-      history_(p.self(), p.nodes(), memory.count(), std::move(missing), memory.there_from_the_start() ? p.nodes() : 1) {
+      history_(p.self(), p.nodes(), memory.count(), std::move(missing)) {
   collecting_.parcels.resize(p.nodes());
 }
 
@@ -27,8 +27,6 @@ result<std::unique_ptr<lrc>> lrc::create(port& p, dsm::pages& memory, dsm::page_
                                          const dsm::exchange& with_all) {
   auto missing = dsm::page_set::create(memory.count());
   if (!missing) return missing.failure();
-  if (!memory.there_from_the_start() && p.self() != 0)
-    for (page_id each = 0; each < memory.count(); ++each) missing->insert(each);
   std::unique_ptr<lrc> l(new lrc(p, memory, table, bound, std::move(*missing)));
   p.on(dsm::page_request, [self = l.get()](const message& m) { self->serve_page(m); });
   p.on(dsm::page_reply, [self = l.get()](const message& m) { self->take_answer(m); });
