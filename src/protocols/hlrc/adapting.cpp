@@ -50,7 +50,6 @@ bool hlrc::note_change(page_id p, node_id writer, unsigned cost) {
     unsigned others = 0;
     for (word h : holders(p)) others += static_cast<unsigned>(std::popcount(h));
     if (holders(p)[writer / 64] >> writer % 64 & 1) --others;
-    r.unread = r.fetched != 0 ? 0 : static_cast<std::uint8_t>(std::min(r.unread + 1, 255));
     const unsigned saved = r.saving + std::exchange(r.fetched, std::uint16_t{0}) / std::max(others, 1u);
     r.saving = static_cast<std::uint8_t>(std::min(saved > cost ? saved - cost : 0, 255u));
     r.update = r.saving >= enough_saved << r.abandoned;

@@ -92,7 +92,6 @@ class hlrc final : public dsm::home_based {
     std::uint8_t abandoned;        // how often its copies were updated and nobody used them
     bool update;                   // adaptive: copies are updated
     bool updated;                  // some have been since this node became home
-    std::uint8_t unread;           // changes since it was last fetched
   };
   // What a node knows of its copy of a page whose copies are updated, adaptively.
   struct page_use {
@@ -199,7 +198,6 @@ class hlrc final : public dsm::home_based {
   static constexpr unsigned update_cost = 4;                   // if it is not known how much has changed
   static constexpr unsigned enough_saved = 20;  // then copies are updated; twice as much each time that it was a mistake
   static constexpr std::uint8_t most_abandoned = 4;
-  static constexpr std::uint8_t most_unread = 3;  // changes that nobody has fetched; then the home does not note its own any more
   static constexpr dsm::page_id most_shared = 64;  // pages of a row; in longer ones another request makes no difference
   static constexpr std::uint8_t least_patience = 10, most_patience = 250;
   static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1536); }
