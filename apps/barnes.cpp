@@ -18,6 +18,16 @@ namespace {
 
 using namespace app::barnes;
 
+template <typename Gravity>
+double seconds_of(weft::worker& me, const problem& p, Gravity& mine) {
+  for (std::size_t done = 0; done < p.before; ++done) mine.step();
+  return app::seconds_of_steps(me, p.steps - p.before, [&] { mine.step(); });
+}
+
+void add(app::checksum& to, const body& b) {
+  for (std::size_t d = 0; d < 3; ++d) to.add(6 * b.id + d, b.position[d]), to.add(6 * b.id + 3 + d, b.velocity[d]);
+}
+
 app::outcome run(const problem& p, const app::options& o) {
   weft::team team(o.threads);
   const board<app::together> all(p, team.workers());
@@ -25,11 +35,10 @@ app::outcome run(const problem& p, const app::options& o) {
   team.run([&](weft::worker& me) {
     o.place(me);
     gravity<app::together> mine(p, o.seed, all, me);
-    for (std::size_t done = 0; done < p.before; ++done) mine.step();
-    const double seconds = app::seconds_of_steps(me, p.steps - p.before, [&] { mine.step(); });
+    const double seconds = seconds_of(me, p, mine);
     app::checksum own;
     for (const auto& b : mine.bodies()) {
-      for (std::size_t d = 0; d < 3; ++d) own.add(6 * b.id + d, b.position[d]), own.add(6 * b.id + 3 + d, b.velocity[d]);
+      add(own, b);
       all.bodies.data()[b.id] = b;
     }
     const auto sum = me.sum(own.value());
@@ -46,11 +55,9 @@ app::outcome run_in_place(const problem& p, const app::options& o) {
   team.run([&](weft::worker& me) {
     o.place(me);
     gravity_in_place mine(p, o.seed, all, me);
-    for (std::size_t done = 0; done < p.before; ++done) mine.step();
-    const double seconds = app::seconds_of_steps(me, p.steps - p.before, [&] { mine.step(); });
+    const double seconds = seconds_of(me, p, mine);
     app::checksum own;
-    for (const auto* b : mine.bodies())
-      for (std::size_t d = 0; d < 3; ++d) own.add(6 * b->id + d, b->position[d]), own.add(6 * b->id + 3 + d, b->velocity[d]);
+    for (const auto* b : mine.bodies()) add(own, *b);
     const auto sum = me.sum(own.value());
     if (me.rank() != 0) return;
     const std::vector<body> by_id(all.bodies.data(), all.bodies.data() + p.bodies);

@@ -185,7 +185,7 @@ void machine_port::forget_lines(std::span<const word> words, std::size_t size) {
 // processor is sent what it has not seen. A barrier of weft's sends more, for which nothing is counted: the last of its messages counts for what
 // is new at its destination, each notice with an interval of its own at most.
 machine_port::tally machine_port::count(node_id node, handler_id id, std::span<const word> words, bytes payload) {
-  constexpr std::uint64_t interval_and_notice = 20, block = 12;
+  constexpr std::uint64_t interval_and_notice = 20, block = 12;  // bytes: of the protocols' news, and of message_barrier.h beside value and news
   const bool barrier = id == dsm::barrier_arrival || id == dsm::barrier_departure;
   if (!barrier && id != dsm::lock_grant) return {0, payload.size()};
   auto& whole = growing_[{node, id}];

@@ -140,17 +140,20 @@ claim cashmere::for_programs(const char* name, const char* sentence, const std::
   return {name, sentence, all, s + " over NHHM: " + numbers(programs, s)};
 }
 
-double cashmere::mean_over_nhhm(const std::string& s) const {
+template <typename Ratio>
+double geometric_mean(const std::vector<std::string>& programs, Ratio&& of) {
   double sum = 0;
-  for (const auto& p : suite) sum += std::log(over_nhhm(p.name, s));
-  return std::exp(sum / static_cast<double>(suite.size()));
+  for (const auto& p : programs) sum += std::log(of(p));
+  return std::exp(sum / static_cast<double>(programs.size()));
 }
 
-// How much longer the four programs take, on the geometric mean.
+double cashmere::mean_over_nhhm(const std::string& s) const {
+  return geometric_mean(all_but({}), [&](const auto& p) { return over_nhhm(p, s); });
+}
+
+// How much longer the four programs take.
 double cashmere::growth(const std::string& s, const char* what, const std::string& from, const std::string& to) const {
-  double sum = 0;
-  for (const auto& p : four) sum += std::log(runs_.ratio(varied(p, s, what, to), varied(p, s, what, from)));
-  return std::exp(sum / static_cast<double>(four.size()));
+  return geometric_mean(four, [&](const auto& p) { return runs_.ratio(varied(p, s, what, to), varied(p, s, what, from)); });
 }
 
 // A tenth is "matters" and "little" throughout.

@@ -69,17 +69,24 @@ void move_behind_updates(const part& p) {
   p.meet(3, 4);
 }
 
+// Of five nodes, one reads what another has written, until copies are updated. Node 4 writes in turn with it, so that the home stays. How many
+// rounds it took.
+std::uint32_t come_to_update(const part& p, node_id writer, node_id reader) {
+  std::uint32_t i = 0;
+  p.until_sent(copy_update, 1, 5, [&] {
+    ++i;
+    if (p.is(i % 2 == 0 ? writer : 4)) p.write(p.self(), i);
+    p.barrier();
+    if (p.is(reader)) p.read(writer);
+    p.barrier();
+  });
+  return i;
+}
+
 // Copies of a page are updated, and its home moves to node 1. There the first change is told by updates too, because two have fetched the page:
 // node 2 has had a copy since before, and needs it as well.
 void move_with_holders(const part& p) {
-  std::uint32_t i = 0;
-  p.until_sent(copy_update, 1, 5, [&] {  // two write in turn, so that the home stays
-    ++i;
-    if (p.is(i % 2 == 0 ? 1 : 4)) p.write(p.self(), i);
-    p.barrier();
-    if (p.is(2)) p.read(of_1);
-    p.barrier();
-  });
+  std::uint32_t i = come_to_update(p, 1, 2);
   p.until_sent(home_reply, 1, 5, [&] {
     if (p.is(1)) p.write(of_1, ++i);
     p.barrier();
@@ -203,14 +210,7 @@ void overtake_a_page(const part& p) {
 // Node 1 becomes home to a page in the release that closes its copy, to find out whether that is used. It never is, and the page goes on to node 3,
 // where copies are updated. Node 1 has none.
 void doubt_what_comes_home(const part& p) {
-  std::uint32_t i = 0;
-  p.until_sent(copy_update, 1, 5, [&] {  // two write in turn, so that the home stays
-    ++i;
-    if (p.is(i % 2 == 0 ? 2 : 4)) p.write(p.self(), i);
-    p.barrier();
-    if (p.is(1)) p.read(of_2);
-    p.barrier();
-  });
+  std::uint32_t i = come_to_update(p, 2, 1);
   if (p.is(2) || p.is(4))  // node 2 becomes home; node 1 is sent updates, and does not release
     p.until_sent(home_reply, 1, 2, [&] {
       if (p.is(2)) p.write(of_2, ++i);
