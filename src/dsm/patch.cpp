@@ -15,6 +15,18 @@ std::uint64_t bytes_set(std::uint64_t x) {
   return ((((x & low_seven) + low_seven) | x) >> 7) & low_bits;
 }
 
+// The sum of eight bytes, if it fits into one.
+std::size_t sum_of_bytes(std::uint64_t x) {
+  return x * low_bits >> 56;
+}
+
+// std::popcount is a call where the processor is not known to have an instruction for it.
+std::size_t count_bits(std::uint64_t x) {
+  x -= x >> 1 & 0x5555'5555'5555'5555u;
+  x = (x & 0x3333'3333'3333'3333u) + (x >> 2 & 0x3333'3333'3333'3333u);
+  return sum_of_bytes((x + (x >> 4)) & 0x0f * low_bits);
+}
+
 // The lowest bits of eight bytes, side by side.
 std::uint64_t gather(std::uint64_t bits) {
   return bits * 0x0102'0408'1020'4080u >> 56;
@@ -47,7 +59,7 @@ void store_bytes(std::byte* to, std::uint64_t word, std::uint64_t mask) {
 }  // namespace
 
 std::size_t patch::line_size(std::uint64_t mask) noexcept {
-  return word_bytes + word_bytes * static_cast<std::size_t>(std::popcount(bytes_set(mask)));
+  return word_bytes + word_bytes * sum_of_bytes(bytes_set(mask));
 }
 
 patch patch::make(page_id p, const std::byte* now, std::byte* before, std::byte* into, amount& changed) noexcept {
@@ -74,8 +86,8 @@ patch patch::make(page_id p, const std::byte* now, std::byte* before, std::byte*
     base::store(at, mask);
     at = words;
     changed_lines |= std::uint64_t{1} << line;
-    changed.bytes += static_cast<std::size_t>(std::popcount(mask));
-    changed.ranges += static_cast<std::size_t>(std::popcount(mask & ~(mask << 1 | continued)));
+    changed.bytes += count_bits(mask);
+    changed.ranges += count_bits(mask & ~(mask << 1 | continued));
     up_to_here = mask >> 63;
   }
   patch made;
