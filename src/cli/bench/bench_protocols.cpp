@@ -23,17 +23,23 @@ struct protocols_request : bench_request {
 };
 
 // All protocols take some turns, a process each. Those that are about as fast as the fastest are then compared run by run: all of them are
-// started together, and wait while others run. That is done more than once, because some processes are faster than others all along.
-struct plan {
-  unsigned rounds;       // of all
-  double slow;           // those that take so many times as long as the fastest have no further turns; auto has
-  unsigned comparisons;  // of the others
-  unsigned to_learn;     // runs of each that do not count
-  unsigned runs;         // that do
+// started together, and wait while others run. That says which is the best. Of several that are equally fast it is the one that had luck, so
+// how far auto is from it is told by other runs, of these two alone, in many processes: of two of the same program one is often some per
+// cent faster all along.
+struct comparison {
+  unsigned to_learn;  // runs of each that do not count
+  unsigned runs;      // that do
   unsigned all_runs() const { return to_learn + runs; }
 };
-constexpr plan whole{.rounds = 2, .slow = 1.25, .comparisons = 2, .to_learn = 8, .runs = 24};
-constexpr plan quick_plan{.rounds = 1, .slow = 1.25, .comparisons = 1, .to_learn = 1, .runs = 2};
+struct plan {
+  unsigned rounds;  // of all
+  double slow;      // those that take so many times as long as the fastest have no further turns; auto has
+  comparison of_fast;
+  unsigned finals;  // comparisons of auto with the best of the others
+  comparison final;
+};
+constexpr plan whole{.rounds = 2, .slow = 1.25, .of_fast = {8, 24}, .finals = 10, .final = {6, 10}};
+constexpr plan quick_plan{.rounds = 1, .slow = 1.25, .of_fast = {1, 2}, .finals = 1, .final = {1, 2}};
 
 // A program in surroundings, and the protocols that it is wanted on.
 class compared_case {
@@ -45,7 +51,9 @@ class compared_case {
   }
 
   // Of processes; a comparison's round counts as one.
-  double runs() const { return static_cast<double>(protocols_.size()) * how().rounds + how().comparisons * how().all_runs(); }
+  double runs() const {
+    return static_cast<double>(protocols_.size()) * how().rounds + how().of_fast.all_runs() + how().finals * how().final.all_runs();
+  }
 
   // One sample of each protocol, and more of those that are compared.
   void take(collector& into) const {
@@ -57,7 +65,10 @@ class compared_case {
     found.add_all(shared(found, told));
     into.take(found.least());
     const auto fast = fast_ones(found, told);
-    for (unsigned i = 0; i < how().comparisons; ++i) compare(fast, into);
+    const auto best = best_of(fast, compare(fast, app_.label, how().of_fast, into));
+    if (best.empty()) return;
+    for (unsigned i = 0; i < how().finals; ++i)
+      compare({*own_group(fast), {best, fast.at(best)}}, auto_beside(fast.at(best).front(), app_), how().final, into);
   }
 
  private:
@@ -78,28 +89,48 @@ class compared_case {
     return fast;
   }
 
-  // Runs of all, by turns, forwards and backwards.
-  void compare(const groups& fast, collector& into) const {
+  static groups::const_iterator own_group(const groups& of) {
+    return std::find_if(of.begin(), of.end(), [](const auto& g) { return std::count(g.second.begin(), g.second.end(), auto_protocol) != 0; });
+  }
+
+  // What the best of the others calls itself; empty, if auto does.
+  std::string best_of(const groups& fast, const measurements& compared) const {
+    const auto time_of = [&](const std::string& protocol) { return measurements::place{owner_of(protocol, where_), app_.label, 0}; };
+    const auto ours = own_group(fast);
+    if (ours == fast.end()) return {};
+    std::string best;
+    double most = ours->second.size() > 1 ? 1 : 0;  // auto's time over another's
+    for (const auto& [name, protocols] : fast)
+      if (const auto over = compared.ratio(time_of(auto_protocol), time_of(protocols.front())); name != ours->first && over && *over > most)
+        most = *over, best = name;
+    return best;
+  }
+
+  // Runs of all, by turns, forwards and backwards. Those that count, which have been taken.
+  measurements compare(const groups& all, const std::string& label, const comparison& c, collector& into) const {
+    measurements counted;
     std::vector<std::pair<const std::vector<std::string>*, program_by_turns>> jobs;
-    for (const auto& [name, protocols] : fast) {
+    for (const auto& [name, protocols] : all) {
       auto r = run_of(app_, protocols.front(), where_, quick_);
-      r.repeat = how().all_runs();
+      r.repeat = c.all_runs();
       auto started = program_by_turns::start(std::move(r));
-      if (!started) return into.fail(started.sentence());
+      if (!started) return into.fail(started.sentence()), counted;
       jobs.emplace_back(&protocols, std::move(*started));
     }
-    for (unsigned round = 0; round < how().all_runs(); ++round) {
+    for (unsigned round = 0; round < c.all_runs(); ++round) {
       into.advance(1, app_.label + ", by turns");
       measurements found;
       for (std::size_t i = 0; i < jobs.size(); ++i) {
         auto& [protocols, job] = jobs[round % 2 == 0 ? i : jobs.size() - 1 - i];
         const auto seconds = job.run();
-        if (!seconds) return into.fail(seconds.sentence());
-        for (const auto& p : *protocols) found.add(owner_of(p, where_), app_.label, 0, "s", *seconds);
+        if (!seconds) return into.fail(seconds.sentence()), counted;
+        for (const auto& p : *protocols) found.add(owner_of(p, where_), label, 0, "s", *seconds);
       }
-      if (round >= how().to_learn) into.take(found);
+      if (round >= c.to_learn) counted.add_all(found);
     }
     for (auto& [protocols, job] : jobs) job.end();
+    into.take(counted);
+    return counted;
   }
 
   result<measurements> run(const std::string& protocol, names& told) const {

@@ -99,10 +99,21 @@ requirement aurc_on_radix() {
 }  // namespace
 
 std::optional<double> auto_over_best(const measurements& m, const compared_app& a, const surroundings& where) {
-  std::optional<double> worst;
-  for (const auto& p : compared_protocols())
-    if (const auto over = auto_over(m, p, {a, where}); over && p != auto_protocol) worst = std::max(worst.value_or(0), *over);
-  return worst;
+  std::optional<double> among_all, beside_the_best;
+  for (const auto& p : compared_protocols()) {
+    if (p == auto_protocol) continue;
+    const auto worse = [&](std::optional<double>& worst, const std::string& name) {
+      const auto over = m.ratio({owner_of(auto_protocol, where), name, 0}, {owner_of(p, where), name, 0});
+      if (over) worst = std::max(worst.value_or(0), *over);
+    };
+    worse(among_all, a.label);
+    worse(beside_the_best, auto_beside(p, a));
+  }
+  return beside_the_best ? beside_the_best : among_all;
+}
+
+std::string auto_beside(const std::string& best, const compared_app& a) {
+  return a.label + ".auto_beside." + best;
 }
 
 const std::vector<compared_app>& compared_apps() {
