@@ -2,10 +2,11 @@
 //
 // The home adds up what the fetches of a page have cost since it changed before, and takes off what it would have cost to update all who
 // have had copies. If that has saved each enough over the last changes, copies are updated from now on. A page that is fetched alone costs a
-// round trip; one of a long row that is fetched together costs less than an update, which has to find the changes first.
+// round trip; one of a long row that is fetched together costs less than an update, which has to find the changes first. To know of changes
+// that nobody fetches costs the home something too; where these have used up what would have been saved, it looks ever more seldom.
 //
 // The holder. Updates are wasted on a copy that is not used. After some updates the page is closed, with its contents kept up to date; if it
-// is used, the fault opens it again without a fetch, and it is left alone for twice as long. If twice as many updates come again and it is
+// is used, the fault opens it again without a fetch, and it is left alone for four times as long. If twice as many updates come again and it is
 // still closed, the holder leaves: it tells the home that it has no copy. Twice: a page that is used after every second change may be looked
 // at when the change has come that it is about to be used for. A copy that a notice has had dropped, before the page came to be updated, is
 // waited for in the same way.
@@ -50,16 +51,32 @@ bool hlrc::note_change(page_id p, node_id writer, unsigned cost) {
     unsigned others = 0;
     for (word h : holders(p)) others += static_cast<unsigned>(std::popcount(h));
     if (holders(p)[writer / 64] >> writer % 64 & 1) --others;
-    const unsigned saved = r.saving + std::exchange(r.fetched, std::uint16_t{0}) / std::max(others, 1u);
+    const unsigned read = std::exchange(r.fetched, std::uint16_t{0}) / std::max(others, 1u);
+    const unsigned saved = r.saving - r.saving / counts_for + read;
+    if (read == 0 && r.saving != 0 && saved <= cost) {
+      r.in_vain = std::min<std::uint8_t>(r.in_vain + 1, most_in_vain);
+      r.to_skip = static_cast<std::uint8_t>((1u << r.in_vain) - 1);
+    }
     r.saving = static_cast<std::uint8_t>(std::min(saved > cost ? saved - cost : 0, 255u));
     r.update = r.saving >= enough_saved << r.abandoned;
-    if (r.update) newly_copied_.push_back(p);  // the home's own changes are to be known exactly from its next release on
+    if (r.update) {
+      r.in_vain = r.to_skip = 0;
+      newly_copied_.push_back(p);  // the home's own changes are to be known exactly from its next release on
+    }
   }
   r.in_a_row = r.writer_plus_1 == w ? static_cast<std::uint8_t>(r.in_a_row + 1) : 1;
   r.writer_plus_1 = w;
   if (!settings_.moving || writer == port_.self() || r.in_a_row < (r.update ? updates_in_a_row : changes_in_a_row)) return false;
   r.in_a_row = 0;
   return true;
+}
+
+// Whether it is worth knowing if a page that nobody has a copy of changes. With copies_lock_.
+bool hlrc::notes_unread_changes(page_id p) {
+  if (!adapts()) return false;
+  page_record& r = record(p);
+  if (r.to_skip != 0) --r.to_skip, r.saving = 0;
+  return r.saving != 0;
 }
 
 // Behind the gate: pages that were changed when nobody had a copy. If that is still so, their home need not know its changes.
@@ -92,8 +109,8 @@ void hlrc::serve_leave(const message& m) {
 void hlrc::note_update(const dsm::patch& changed, node_id home) {
   page_use& u = use(changed.page());
   const unsigned cost = u.updates + cost_of(changed), patience = std::max(u.patience, least_patience);
-  u.updates = static_cast<std::uint8_t>(std::min(cost, 255u));
-  if (cost < (u.kept ? std::min(2 * patience, 255u) : patience)) return;
+  u.updates = static_cast<std::uint16_t>(cost);
+  if (cost < (u.kept ? 2 * patience : patience)) return;
   u.updates = 0;
   doubtful_.push_back({changed.page(), home});
 }
@@ -103,7 +120,7 @@ bool hlrc::still_good(page_id p) {
   std::scoped_lock lock(copies_lock_);
   page_use& u = use(p);
   if (!u.kept) return false;
-  u = {0, static_cast<std::uint8_t>(std::min<unsigned>(std::max(u.patience, least_patience) * 2u, most_patience)), false};
+  u = {0, static_cast<std::uint16_t>(std::min<unsigned>(std::max(u.patience, least_patience) * 4u, most_patience)), false};
   return true;
 }
 

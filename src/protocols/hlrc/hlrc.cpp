@@ -185,13 +185,14 @@ bool hlrc::mirrors(page_id p) {
 }
 
 // Everybody who has a copy will drop it because of this notice, so until the next copy there is nothing to note. To learn how often a page
-// changes before it is fetched again, more changes are noted nevertheless, while updates would still have saved something.
+// changes before it is fetched again, more changes are noted nevertheless, while updates would still have saved something; ever more
+// seldom, if in the end they would not.
 void hlrc::end_watches(const std::vector<written_page>& written) {
   std::vector<page_id> alone;
   {
     std::scoped_lock guard(copies_lock_);
     for (const auto& [p, home] : written) {
-      if (home != port_.self() || updates(p) || (adapts() && record(p).saving != 0)) continue;
+      if (home != port_.self() || updates(p) || notes_unread_changes(p)) continue;
       copied_.erase(p);
       alone.push_back(p);
     }

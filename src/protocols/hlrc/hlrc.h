@@ -90,14 +90,16 @@ class hlrc final : public dsm::home_based {
     std::uint8_t in_a_row;         // how many changes came from that writer
     std::uint8_t saving;           // what updates would have saved over the last changes, by holder
     std::uint8_t abandoned;        // how often its copies were updated and nobody used them
+    std::uint8_t in_vain;          // how often changes were noted until nothing was left of what updates would have saved
+    std::uint8_t to_skip;          // so many times such changes are not noted
     bool update;                   // adaptive: copies are updated
     bool updated;                  // some have been since this node became home
   };
   // What a node knows of its copy of a page whose copies are updated, adaptively.
   struct page_use {
-    std::uint8_t updates;   // since it was last known to be used, by cost
-    std::uint8_t patience;  // how much may come before it is looked whether it is used; 0: the least
-    bool kept;              // closed, but good: for finding out whether it is used
+    std::uint16_t updates;   // since it was last known to be used, by cost
+    std::uint16_t patience;  // how much may come before it is looked whether it is used; 0: the least
+    bool kept;               // closed, but good: for finding out whether it is used
   };
   struct doubtful_page {
     dsm::page_id page;
@@ -158,6 +160,7 @@ class hlrc final : public dsm::home_based {
   void take_at_home(node_id writer, std::vector<dsm::patch>& changed, base::writer& reply);
   bool at_home(dsm::page_id p, node_id& elsewhere) const;
   bool note_change(dsm::page_id p, node_id writer, unsigned cost);
+  bool notes_unread_changes(dsm::page_id p);
   void note_fetch(node_id by, dsm::page_row r);
   bool updates(dsm::page_id p) const { return settings_.copies == copy_policy::updated || (adapts() && record(p).update); }
   bool knows_holders() const noexcept { return settings_.copies != copy_policy::dropped; }
@@ -194,12 +197,13 @@ class hlrc final : public dsm::home_based {
   static constexpr std::uint8_t changes_in_a_row = 2;   // from one node, and it is offered the page
   static constexpr std::uint8_t updates_in_a_row = 16;  // the same of a page whose copies are updated: there is less to gain
   // Costs, in those of telling one holder of one changed word.
-  static constexpr unsigned request_cost = 15, page_cost = 2;  // of a fetch, and of each page in it
+  static constexpr unsigned request_cost = 30, page_cost = 2;  // of a fetch, and of each page in it
   static constexpr unsigned update_cost = 4;                   // if it is not known how much has changed
-  static constexpr unsigned enough_saved = 20;  // then copies are updated; twice as much each time that it was a mistake
-  static constexpr std::uint8_t most_abandoned = 4;
+  static constexpr unsigned enough_saved = 40;  // then copies are updated; twice as much each time that it was a mistake
+  static constexpr unsigned counts_for = 32;    // changes, about, that something saved counts for
+  static constexpr std::uint8_t most_abandoned = 4, most_in_vain = 4;
   static constexpr dsm::page_id most_shared = 64;  // pages of a row; in longer ones another request makes no difference
-  static constexpr std::uint8_t least_patience = 10, most_patience = 250;
+  static constexpr std::uint16_t least_patience = 10, most_patience = 10000;
   static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1536); }
   static constexpr std::size_t most_logged = std::size_t{1} << 20;  // pages, of one node; beyond, its intervals are merged
 

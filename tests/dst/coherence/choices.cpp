@@ -15,7 +15,7 @@ using weft::dsm::protocol_statistics;
 
 namespace {
 
-constexpr std::uint32_t pages = 40;   // whose home is node 0
+constexpr std::uint32_t long_row = 128;  // pages, whose home is node 0
 
 // One node's part in a round, after which there is a barrier.
 struct turn {
@@ -59,7 +59,7 @@ constexpr std::string_view by_hlrc = " hlrc auto hlrc-au aurc hlrc-moving hlrc-u
 constexpr std::string_view by_cashmere = " cashmere:copied cashmere:immediate cashmere:unsafe=1 ";
 
 void read_every_third_page(const turn& t) {
-  for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < pages; p += 3) t.read(p);
+  for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < 40; p += 3) t.read(p);
 }
 
 constexpr way ways[] = {
@@ -74,14 +74,14 @@ constexpr way ways[] = {
        if (t.self() == 1 && t.round % 2 == 1) t.read(0);
      },
      1, fetched_pages, 12, 0, 0},
-    {"a long row of pages is fetched again, not updated", " auto ", network_style::messages, 3, 40,
+    {"a long row of pages is fetched again, not updated", " auto ", network_style::messages, 3, 100,
      [](const turn& t) {
-       for (std::uint32_t p = 0; p < 32; ++p) {
+       for (std::uint32_t p = 0; p < long_row; ++p) {
          if (t.self() == 0 && t.round % 2 == 0) t.write(p);
          if (t.self() == 1 && t.round % 2 == 1) t.read(p);
        }
      },
-     1, fetched_pages, 20, 10 * 32, 10 * 32},
+     1, fetched_pages, 60, 20 * long_row, 20 * long_row},
     {"copies that nobody uses any more cost their home nothing", " auto ", network_style::messages, 3, 240,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);
@@ -100,6 +100,12 @@ constexpr way ways[] = {
        if (t.self() == 1 && t.round % 80 == 5) t.read(0);
      },
      0, changed_pages, 0, 0, 0},
+    {"changes of a page that is read seldom are told once, and seldom noted further", " auto ", network_style::messages, 3, 1600,
+     [](const turn& t) {
+       if (t.self() == 0 && t.round % 2 == 0) t.write(0);
+       if (t.self() == 1 && t.round % 40 == 5) t.read(0);
+     },
+     0, notices_out, 800, 20, 40},
     {"copies of a page that several nodes read seldom are not updated", " auto ", network_style::messages, 4, 400,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);
@@ -134,11 +140,11 @@ std::optional<std::string> play(const way& w, const std::string& protocol) {
   o.protocol = protocol;
   o.nodes = w.nodes;
   o.network = w.network;
-  o.pages = 64;
+  o.pages = 192;
   departing_chooser plain({});
   cluster c(o, plain);
   c.run([&](cluster::node& n) {
-    auto* base = static_cast<std::byte*>(n.space().allocate_together(pages * page_bytes, page_bytes, weft::placement::on(0)));
+    auto* base = static_cast<std::byte*>(n.space().allocate_together(long_row * page_bytes, page_bytes, weft::placement::on(0)));
     n.space().barrier();
     std::uint64_t before = 0;
     for (std::uint32_t round = 0; round < w.rounds; ++round) {
