@@ -105,6 +105,7 @@ class writer {
 
   byte_view view() const { return out_; }
   byte_buffer take() { return std::move(out_); }
+  void clear() { out_.clear(); }  // and keep the memory
 
  private:
   byte_buffer out_;

@@ -11,29 +11,20 @@ using dsm::page_id;
 
 namespace {
 
-// The payload of one message.
-class patch_list {
- public:
-  // False, and nothing is done, when it does not fit into the rest of one message. An empty list takes any.
-  bool add(const dsm::patch& p) {
-    if (out_.view().size() + p.encoded().size() > most_payload) return false;
-    out_.put_bytes(p.encoded());
-    return true;
-  }
-  bytes payload() const { return out_.view(); }
-  bool empty() const { return out_.view().empty(); }
+// The payload of one message. False, and nothing is done, when a patch does not fit into the rest of it. An empty one takes any.
+bool add(base::writer& to, const dsm::patch& p) {
+  if (to.view().size() + p.encoded().size() > most_payload) return false;
+  to.put_bytes(p.encoded());
+  return true;
+}
 
-  // What a message holds; the bytes stay in it. False when it makes no sense.
-  static bool read(bytes payload, page_id pages, std::vector<dsm::patch>& into) {
-    base::reader in(payload);
-    while (in.left() != 0)
-      if (!dsm::patch::read(in, pages, into.emplace_back())) return false;
-    return true;
-  }
-
- private:
-  base::writer out_;
-};
+// What a message holds; the bytes stay in it. False when it makes no sense.
+bool read_patches(bytes payload, page_id pages, std::vector<dsm::patch>& into) {
+  base::reader in(payload);
+  while (in.left() != 0)
+    if (!dsm::patch::read(in, pages, into.emplace_back())) return false;
+  return true;
+}
 
 }  // namespace
 
@@ -84,10 +75,10 @@ status hlrc::send_again(std::span<const dsm::changes> by_home, delivery& d) {
 status hlrc::send_home(node_id home, std::span<const dsm::patch> changed, delivery& d) {
   const word token = reinterpret_cast<word>(&d);
   while (!changed.empty()) {
-    patch_list some;
-    while (!changed.empty() && some.add(changed.front())) changed = changed.subspan(1);
+    going_home_.clear();
+    while (!changed.empty() && add(going_home_, changed.front())) changed = changed.subspan(1);
     d.sent.fetch_add(1, std::memory_order_relaxed);  // read by this thread
-    if (auto sent = port_.send(home, lane::request, dsm::home_changes, std::span(&token, 1), some.payload()); !sent) return sent;
+    if (auto sent = port_.send(home, lane::request, dsm::home_changes, std::span(&token, 1), going_home_.view()); !sent) return sent;
   }
   return {};
 }
@@ -96,7 +87,7 @@ status hlrc::send_home(node_id home, std::span<const dsm::patch> changed, delive
 // sent, or changed and its changes sent, one after another.
 void hlrc::serve_changes(const message& m) {
   std::vector<dsm::patch> changed;
-  if (m.words.size() != 1 || !patch_list::read(m.payload, pages_.count(), changed)) return;
+  if (m.words.size() != 1 || !read_patches(m.payload, pages_.count(), changed)) return;
   base::writer said;
   take_at_home(m.source, changed, said);
   if (m.source != port_.self())
@@ -151,10 +142,10 @@ void hlrc::take_changes_reply(const message& m) {
 // whose holders get nothing, and so have to be told by notices, are appended to `untold`.
 std::vector<hlrc::sent_updates> hlrc::forward(node_id writer, std::span<const dsm::patch> changed, std::vector<page_id>& untold) {
   std::vector<sent_updates> sent;
-  std::vector<patch_list> to(knows_holders() ? port_.nodes() : 0);
+  auto& to = going_on_;
   const auto flush = [&](node_id holder) {
-    port_.send(holder, lane::reply, dsm::copy_update, {}, to[holder].payload()).ignore();  // who is gone breaks the job
-    to[holder] = {};
+    port_.send(holder, lane::reply, dsm::copy_update, {}, to[holder].view()).ignore();  // who is gone breaks the job
+    to[holder].clear();
     add_later({{port_.self(), holder, ++forwarded_[holder]}}, sent);
   };
   std::vector<word> who(holder_words(port_.nodes()));
@@ -175,20 +166,20 @@ std::vector<hlrc::sent_updates> hlrc::forward(node_id writer, std::span<const ds
       if (adapts() && std::all_of(who.begin(), who.end(), [](word w) { return w == 0; })) abandoned_.push_back(p);
     }
     for (node_id n = 0; n < port_.nodes(); ++n) {
-      if (n == writer || !(who[n / 64] >> n % 64 & 1) || to[n].add(each)) continue;
+      if (n == writer || !(who[n / 64] >> n % 64 & 1) || add(to[n], each)) continue;
       flush(n);
-      to[n].add(each);
+      add(to[n], each);
     }
   }
   for (node_id n = 0; n < to.size(); ++n)
-    if (!to[n].empty()) flush(n);
+    if (!to[n].view().empty()) flush(n);
   return sent;
 }
 
 // At a holder. A copy that has been dropped meanwhile is not hurt: it is fetched whole before it is used again.
 void hlrc::take_update(const message& m) {
   std::vector<dsm::patch> changed;
-  if (!m.words.empty() || !patch_list::read(m.payload, pages_.count(), changed)) return;
+  if (!m.words.empty() || !read_patches(m.payload, pages_.count(), changed)) return;
   for (const dsm::patch& each : changed) pages_.update(each);
   {
     std::scoped_lock lock(copies_lock_);

@@ -230,6 +230,9 @@ class hlrc final : public dsm::home_based {
 
   std::vector<sent_updates> untold_updates_;      // that came of this node's changes since its last interval; behind the gate
   std::vector<std::uint32_t> forwarded_ = told_;  // by holder: updates that this node has sent it as a home; the driver's
+  // Patches of the message that is made. They keep their memory from one to the next.
+  base::writer going_home_;                                                        // behind the gate
+  std::vector<base::writer> going_on_ = std::vector<base::writer>(port_.nodes());  // by holder; the driver's
   // By home: updates that have come. Handlers add, and the release pairs with the acquire of who waits.
   std::unique_ptr<std::atomic<std::uint32_t>[]> received_ = std::make_unique<std::atomic<std::uint32_t>[]>(port_.nodes());
 
