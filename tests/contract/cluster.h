@@ -36,6 +36,9 @@ struct setup {
   friend void PrintTo(const setup& s, std::ostream* out) { *out << s.label(); }
 };
 
+// An impairment with all kinds of faults.
+inline constexpr const char* every_fault = "loss=5%,dup=2%,reorder=5%,corrupt=1%";
+
 // How long a node may be silent in these tests: those that lose one wait this long for it.
 inline constexpr std::chrono::milliseconds dead_after(1500);
 

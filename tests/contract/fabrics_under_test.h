@@ -14,8 +14,7 @@ inline std::vector<setup> fabrics_under_test() {
     all.push_back({"udp", "", "", nodes});
     all.push_back({"ofi", "tcp;ofi_rxm", "", nodes});
     all.push_back({"ofi", "shm", "", nodes});
-    for (const char* impair : {"loss=1%", "loss=5%", "loss=20%", "dup=5%", "reorder=10%,jitter=200us", "corrupt=1%",
-                               "loss=5%,dup=2%,reorder=5%,corrupt=1%"})
+    for (const char* impair : {"loss=1%", "loss=5%", "loss=20%", "dup=5%", "reorder=10%,jitter=200us", "corrupt=1%", every_fault})
       if (nodes > 1) all.push_back({"udp", "", impair, nodes});
   }
   // What other providers have and these have not, and the other way round: so that each way through the ofi fabric is gone.
