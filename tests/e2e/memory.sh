@@ -54,7 +54,7 @@ lrc_is_right_with_little_memory() {
   right_on 2 --protocol lrc --protocol-memory 64K --fabric udp
 }
 lrc_is_right_to_stay_within_its_memory() { # tests/dst has a longer one
-  run "$WEFT" run -n 2 --protocol lrc --protocol-memory 256K --stats=stats "$MEMORY_PROBE" handover 2000
+  run "$WEFT" run -n 2 --protocol lrc --protocol-memory 256K --stats=stats "$MEMORY_PROBE" handover 4000
   expect_status 0
   expect_out '^handover: right on 2 nodes$'
   local most

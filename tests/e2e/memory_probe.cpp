@@ -289,12 +289,14 @@ void hand_over(weft::job& job, std::uint64_t times) {
   auto& m = weft::make<weft::mutex>();
   auto a = weft::make_array<std::uint64_t>(3);  // writes, hand-overs, who was last
   std::uint64_t mine = 0, seen = 0;
-  for (bool more = true; more;) {
+  for (bool more = true, again = false; more;) {
+    if (again) std::this_thread::sleep_for(std::chrono::microseconds(50));  // on few cores it would have the lock hundreds of times in a row
     std::scoped_lock lock(m);
     check(a[0] >= seen, "a count that went back");
     seen = ++a[0];
     ++mine;
-    if (a[2] != job.self() + 1) ++a[1];
+    again = a[2] == job.self() + 1;
+    if (!again) ++a[1];
     a[2] = job.self() + 1;
     more = a[1] < times;
   }
