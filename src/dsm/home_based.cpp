@@ -77,21 +77,11 @@ status home_based::open_copy(page_id p, node_id home) {
   return fetched.clone();
 }
 
-// A row of faults, at any distance from one another, is met with longer and longer fetches: of pages of one home that are closed as well. A
-// neighbour of the last page begins a row; at another distance the second fault says how far, and the third begins it.
+// What is expected to be needed, of pages of one home that are closed as well.
 page_row home_based::claim_ahead(page_id p, node_id home) {
-  page_row all{p, 1, 1};
-  page_id want = 1;
-  const page_id step = p - last_.load(std::memory_order_relaxed);
-  if (expected_.load(std::memory_order_relaxed) == p) {
-    all.stride = stride_.load(std::memory_order_relaxed);
-    want = ahead_.load(std::memory_order_relaxed) * 2;
-  } else if (step == 1) {
-    want = 2;
-  } else if (step != 0 && step < most_stride && fetches_apart()) {
-    all.stride = step;
-  }
-  want = std::min(want, pages_.most_at_once());
+  const page_id most = pages_.most_at_once();
+  page_row all = rows_.expect(p, most == 1 ? 1 : most * answers_at_once(), fetches_apart());
+  const page_id want = std::exchange(all.count, 1);
   homes::neighbours around(homes_);
   for (; all.count < want; ++all.count) {
     const std::uint64_t next = std::uint64_t{p} + std::uint64_t{all.count} * all.stride;
@@ -101,10 +91,7 @@ page_row home_based::claim_ahead(page_id p, node_id home) {
     table_.give(static_cast<page_id>(next));
     break;
   }
-  last_.store(p, std::memory_order_relaxed);
-  stride_.store(all.stride, std::memory_order_relaxed);
-  expected_.store(all.end(), std::memory_order_relaxed);
-  ahead_.store(want, std::memory_order_relaxed);
+  rows_.fetched(all.count);
   return all;
 }
 

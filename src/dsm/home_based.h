@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/activity.h"
+#include "dsm/fault_rows.h"
 #include "dsm/homes.h"
 #include "dsm/page_set.h"
 #include "dsm/page_table.h"
@@ -50,6 +51,9 @@ class home_based : public protocol {
 
   // Whether it takes no longer to fetch pages that are not neighbours.
   virtual bool fetches_apart() const noexcept = 0;
+
+  // How many times as much as pages are opened at once it is worth asking for, in a long row.
+  virtual page_id answers_at_once() const noexcept { return 1; }
 
   // Whether other nodes have copies of a page whose home is here, and of which that is not known yet.
   virtual bool shared_by_others(page_id p) = 0;
@@ -122,14 +126,9 @@ class home_based : public protocol {
   status drop_run(extent run);
   status send_changes(std::vector<written_page>& changed);
 
-  static constexpr page_id most_stride = 64;  // pages between those of a row
-
   std::vector<changes> outgoing_;         // by home; behind the gate
   std::vector<written_page> unreleased_;  // changes that went home when their copies were dropped; behind the gate
-  // A row of faults: where the last fetch began, the distance between its pages, where a fault would continue it, and how many pages
-  // were wanted. Relaxed: guesses.
-  static constexpr page_id nowhere = ~page_id{0} / 2;
-  std::atomic<page_id> last_{nowhere}, stride_{1}, expected_{nowhere}, ahead_{1};
+  fault_rows rows_;
   protocol_counters counters_;
 };
 

@@ -47,41 +47,60 @@ status hlrc::fetch(node_id home_of_all, dsm::page_row r) {
     std::scoped_lock lock(copies_lock_);
     for (page_id i = 0; i < r.count; ++i) use(r.at(i)).kept = false;
   }
-  for (node_id home = home_of_all; r.count != 0;) {
-    auto q = std::make_unique<question>();
-    q->home = home;
-    q->of = home == home_of_all ? r : dsm::page_row{r.first, 1};
-    if (auto asked = ask(*q); !asked)
-      return (void)q.release(), asked.clone();  // the answer may still come, in a program that is about to end
-    if (q->outdated) continue;
-    for (page_id i = 0; i < q->served; ++i) table_.peek(r.at(i)).home_plus_1 = home + 1;
-    r = {r.at(q->served), r.count - q->served, r.stride};
-    if (q->served == 0 && q->elsewhere == home)
-      if (auto rested = rest(); !rested) return rested;
-    home = q->served != 0 ? home_of_all : q->elsewhere;
-  }
+  std::vector<std::unique_ptr<question>> all;
+  for (page_id i = 0; i < r.count; i += most_in_answer)
+    all.push_back(std::make_unique<question>(home_of_all, dsm::page_row{r.at(i), std::min(r.count - i, most_in_answer), r.stride}));
+  if (auto asked = ask(all); !asked) return asked;
+  for (const auto& q : all)
+    if (auto whole = fetch_rest(*q); !whole) return whole;
   return {};
 }
 
-status hlrc::ask(question& q) {
+// What the answer to a question did not bring: from where it has gone to, page by page, or once more if the answer was overtaken.
+status hlrc::fetch_rest(const question& first) {
+  dsm::page_row r = first.of;
+  std::vector<std::unique_ptr<question>> again;
+  for (const question* q = &first;; q = again.front().get()) {
+    const page_id served = q->outdated ? 0 : q->served;
+    for (page_id i = 0; i < served; ++i) table_.peek(r.at(i)).home_plus_1 = q->home + 1;
+    r = {r.at(served), r.count - served, r.stride};
+    if (r.count == 0) return {};
+    const node_id home = served != 0 ? first.home : q->outdated ? q->home : q->elsewhere;
+    if (home == q->home && served == 0 && !q->outdated)
+      if (auto rested = rest(); !rested) return rested;
+    again.clear();
+    again.push_back(std::make_unique<question>(home, home == first.home ? r : dsm::page_row{r.first, 1}));
+    if (auto asked = ask(again); !asked) return asked;
+  }
+}
+
+// Asks all of them at once, and waits for the answers.
+status hlrc::ask(std::vector<std::unique_ptr<question>>& all) {
   if (settings_.moving && knows_holders()) {
     std::scoped_lock lock(copies_lock_);
-    questions_.push_back(&q);
+    for (const auto& q : all) questions_.push_back(q.get());
   }
-  const word request[] = {reinterpret_cast<word>(&q), q.of.first, q.of.count, q.of.stride};
-  if (auto sent = port_.send(q.home, lane::request, dsm::page_request, request); !sent) return sent;
-  auto waited = dsm::wait_for(
-      port_, [&] { return q.done.load(std::memory_order_acquire); }, "waiting for a page from its home");
+  status fine;
+  for (const auto& q : all) {
+    const word request[] = {reinterpret_cast<word>(q.get()), q->of.first, q->of.count, q->of.stride};
+    if (fine) fine = port_.send(q->home, lane::request, dsm::page_request, request);
+  }
+  const auto answered = [&] {
+    return std::all_of(all.begin(), all.end(), [](const auto& q) { return q->done.load(std::memory_order_acquire); });
+  };
+  if (fine) fine = dsm::wait_for(port_, answered, "waiting for pages from their home");
   std::scoped_lock lock(copies_lock_);
-  std::erase(questions_, &q);
-  return waited;
+  for (const auto& q : all) std::erase(questions_, q.get());
+  if (!fine)
+    for (auto& q : all) (void)q.release();  // answers may still come, in a program that is about to end
+  return fine;
 }
 
 // At the home, on whichever thread drives.
 void hlrc::serve_page(const message& m) {
   if (m.words.size() != 4 || m.words[1] >= pages_.count() || m.words[3] - 1 >= pages_.count()) return;
   dsm::page_row r{static_cast<page_id>(m.words[1]), 0, static_cast<page_id>(m.words[3])};
-  if (m.words[2] - 1 >= most_payload / page_bytes || r.first + (m.words[2] - 1) * r.stride >= pages_.count()) return;
+  if (m.words[2] - 1 >= most_in_answer || r.first + (m.words[2] - 1) * r.stride >= pages_.count()) return;
   r.count = static_cast<page_id>(m.words[2]);
   node_id elsewhere = port_.self();
   bool updated = false;

@@ -73,6 +73,7 @@ class hlrc final : public dsm::home_based {
   static constexpr std::uint32_t late_mark = 1u << 31;  // in the number of pages
   // A page request that waits for its answer.
   struct question {
+    explicit question(node_id asked = 0, dsm::page_row wanted = {}) : home(asked), of(wanted) {}
     node_id home;
     dsm::page_row of;
     dsm::page_id served = 0;   // so many of them are here
@@ -138,13 +139,15 @@ class hlrc final : public dsm::home_based {
 
   status fetch(node_id home_of_all, dsm::page_row r) override;
   bool fetches_apart() const noexcept override { return true; }
+  dsm::page_id answers_at_once() const noexcept override { return 4; }
   bool shared_by_others(dsm::page_id p) override;
   status leave(node_id, dsm::page_id) override { return {}; }  // the notice that made us leave says it
   bool mirrors(dsm::page_id p) override;
   bool still_good(dsm::page_id p) override;
   status deliver(std::span<const dsm::changes> by_home, std::vector<written_page>& changed) override;
 
-  status ask(question& q);
+  status fetch_rest(const question& first);
+  status ask(std::vector<std::unique_ptr<question>>& all);
   void serve_page(const message& m);
   void take_page(const message& m);
   status send_home(node_id home, std::span<const dsm::patch> changed, delivery& d);
@@ -194,6 +197,7 @@ class hlrc final : public dsm::home_based {
   bool read(base::reader& in, node_id& node, interval& i) const;  // false: it makes no sense
   void compact(node_id node);
 
+  static constexpr dsm::page_id most_in_answer = most_payload / dsm::page_bytes;
   static constexpr std::uint8_t changes_in_a_row = 2;   // from one node, and it is offered the page
   static constexpr std::uint8_t updates_in_a_row = 16;  // the same of a page whose copies are updated: there is less to gain
   // Costs, in those of telling one holder of one changed word.

@@ -56,6 +56,7 @@ struct way {
 
 constexpr std::string_view with_homes = " hlrc auto hlrc-au aurc hlrc-moving hlrc-update cashmere:copied ";
 constexpr std::string_view by_hlrc = " hlrc auto hlrc-au aurc hlrc-moving hlrc-update ";
+constexpr std::string_view by_dropping = " hlrc hlrc-au aurc hlrc-moving cashmere:copied ";
 constexpr std::string_view by_cashmere = " cashmere:copied cashmere:immediate cashmere:unsafe=1 ";
 
 void read_every_third_page(const turn& t) {
@@ -123,6 +124,23 @@ constexpr way ways[] = {
        for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < 32; ++p) t.read(p);
      },
      1, fetches, 1, 1, 8},
+    {"a row that was read before is fetched with two questions at most", by_dropping, network_style::messages, 2, 8,
+     [](const turn& t) {
+       for (std::uint32_t p = 0; p < 16; ++p) {
+         if (t.self() == 0 && t.round % 2 == 0) t.write(p);
+         if (t.self() == 1 && t.round % 2 == 1) t.read(p);
+       }
+     },
+     1, fetches, 2, 3, 3 * 2},
+    {"a row of which only the first page is read any more is no row", by_dropping, network_style::messages, 2, 80,
+     [](const turn& t) {
+       for (std::uint32_t p = 0; p < 16; ++p) {
+         if (t.self() == 0 && t.round % 2 == 0) t.write(p);
+         if (t.self() == 1 && t.round % 2 == 1 && (p == 0 || t.round < 4)) t.read(p);
+       }
+       if (t.self() == 1) t.read(20 + t.round);
+     },
+     1, fetched_pages, 40, 20 + 40, 20 + 40},
     {"pages at equal distances are fetched together", by_cashmere, network_style::mapped, 2, 2, read_every_third_page, 1, fetches,
      1, 1, 6},
     {"pages at equal distances come in one message", by_hlrc, network_style::messages, 2, 2, read_every_third_page, 1, fetches, 1,
