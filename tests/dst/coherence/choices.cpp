@@ -63,6 +63,12 @@ void read_every_third_page(const turn& t) {
   for (std::uint32_t p = 0; t.self() == 1 && t.round == 1 && p < 40; p += 3) t.read(p);
 }
 
+// Node 0 writes pages, and in the next round node 1 reads the first of them.
+void write_and_read(const turn& t, std::uint32_t written, std::uint32_t read) {
+  for (std::uint32_t p = 0; t.self() == 0 && t.round % 2 == 0 && p < written; ++p) t.write(p);
+  for (std::uint32_t p = 0; t.self() == 1 && t.round % 2 == 1 && p < read; ++p) t.read(p);
+}
+
 constexpr way ways[] = {
     {"a page that one node writes gets it for its home", " auto hlrc-moving ", network_style::messages, 3, 20,
      [](const turn& t) {
@@ -70,18 +76,9 @@ constexpr way ways[] = {
      },
      1, changed_pages, 10, 0, 0},
     {"a page that is read between its changes is updated", " auto ", network_style::messages, 3, 60,
-     [](const turn& t) {
-       if (t.self() == 0 && t.round % 2 == 0) t.write(0);
-       if (t.self() == 1 && t.round % 2 == 1) t.read(0);
-     },
-     1, fetched_pages, 12, 0, 0},
+     [](const turn& t) { write_and_read(t, 1, 1); }, 1, fetched_pages, 12, 0, 0},
     {"a long row of pages is fetched again, not updated", " auto ", network_style::messages, 3, 100,
-     [](const turn& t) {
-       for (std::uint32_t p = 0; p < long_row; ++p) {
-         if (t.self() == 0 && t.round % 2 == 0) t.write(p);
-         if (t.self() == 1 && t.round % 2 == 1) t.read(p);
-       }
-     },
+     [](const turn& t) { write_and_read(t, long_row, long_row); },
      1, fetched_pages, 60, 20 * long_row, 20 * long_row},
     {"copies that nobody uses any more cost their home nothing", " auto ", network_style::messages, 3, 240,
      [](const turn& t) {
@@ -125,19 +122,11 @@ constexpr way ways[] = {
      },
      1, fetches, 1, 1, 8},
     {"a row that was read before is fetched with two questions at most", by_dropping, network_style::messages, 2, 8,
-     [](const turn& t) {
-       for (std::uint32_t p = 0; p < 16; ++p) {
-         if (t.self() == 0 && t.round % 2 == 0) t.write(p);
-         if (t.self() == 1 && t.round % 2 == 1) t.read(p);
-       }
-     },
+     [](const turn& t) { write_and_read(t, 16, 16); },
      1, fetches, 2, 3, 3 * 2},
     {"a row of which only the first page is read any more is no row", by_dropping, network_style::messages, 2, 80,
      [](const turn& t) {
-       for (std::uint32_t p = 0; p < 16; ++p) {
-         if (t.self() == 0 && t.round % 2 == 0) t.write(p);
-         if (t.self() == 1 && t.round % 2 == 1 && (p == 0 || t.round < 4)) t.read(p);
-       }
+       write_and_read(t, 16, t.round < 4 ? 16 : 1);
        if (t.self() == 1) t.read(20 + t.round);
      },
      1, fetched_pages, 40, 20 + 40, 20 + 40},
