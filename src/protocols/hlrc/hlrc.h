@@ -78,7 +78,7 @@ class hlrc final : public dsm::home_based {
     dsm::page_row of;
     dsm::page_id served = 0;   // so many of them are here
     node_id elsewhere = 0;     // where to ask for the rest; the same node: ask it again
-    bool outdated = false;     // an update from a new home has overtaken the answer of the old one; the driver's until it is done
+    bool outdated = false;     // an update from a new home has overtaken the answer of the old one; copies_lock_ guards it while it is asked
     bool answered = false;     // of one to become home: the page is here, or will not come; the driver's
     std::int32_t holders = 0;  // and so many have not said yet that they have all updates of the old home; the driver's
     std::atomic<bool> done{false};
