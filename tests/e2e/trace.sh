@@ -10,11 +10,11 @@ traced() { # options of weft run
 }
 
 # Names of events with their nodes, by time, while the first event of a name of node 1 lasts: "1:read fault 1:fetch ...", without the get
-# of small words by which homes are found.
+# of small words by which homes are found. Of node 0 only what answers counts: what it does for itself may fall into that time or not.
 during() { # name
   awk -v name="$1" '{begin = $3; end = $4; node = $1; n = ""; for (i = 5; i < NF; ++i) n = n (i > 5 ? " " : "") $i
       line[NR] = node ":" n; from[NR] = begin; bytes[NR] = $NF
-      if (node == 0 && n ~ /^(barrier|put|release|acquire)$/) line[NR] = ""  # of its own doing, whenever that is
+      if (node == 0 && n !~ /^(handle|send) /) line[NR] = ""
       if (node == 1 && n == name && !seen++) {first = begin; last = end}}
     END {for (i = 1; i <= NR; ++i) if (line[i] != "" && from[i] >= first && from[i] <= last && !(line[i] ~ /:get$/ && bytes[i] ~ /"bytes":(8|128),/)) printf "%s%s", k++ ? " " : "", line[i]}' lines
 }
