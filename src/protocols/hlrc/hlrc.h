@@ -202,13 +202,13 @@ class hlrc final : public dsm::home_based {
   static constexpr std::uint8_t updates_in_a_row = 16;  // the same of a page whose copies are updated: there is less to gain
   // Costs, in those of telling one holder of one changed word.
   static constexpr unsigned request_cost = 30, page_cost = 2;  // of a fetch, and of each page in it
-  static constexpr unsigned update_cost = 4;                   // if it is not known how much has changed
+  static constexpr unsigned update_cost = 5;                   // if it is not known how much has changed
   static constexpr unsigned enough_saved = 40;  // then copies are updated; twice as much each time that it was a mistake
   static constexpr unsigned counts_for = 32;    // changes, about, that something saved counts for
   static constexpr std::uint8_t most_abandoned = 4, most_in_vain = 4;
   static constexpr dsm::page_id most_shared = 64;  // pages of a row; in longer ones another request makes no difference
   static constexpr std::uint16_t least_patience = 10, most_patience = 10000;
-  static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1536); }
+  static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1024); }
   static constexpr std::size_t most_logged = std::size_t{1} << 20;  // pages, of one node; beyond, its intervals are merged
 
   // Requests of one node, each for the pages behind those of the one before it.
