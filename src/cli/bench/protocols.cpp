@@ -172,7 +172,7 @@ program_run run_of(const compared_app& a, const std::string& protocol, const sur
 const std::vector<requirement>& protocols_requirements() {
   static const auto list = [] {
     std::vector<requirement> all = {
-        over_best("", 1.05),
+        over_best("", most_over_best),
         {"auto_geomean_over_best_fixed", "all", "geometric mean of the times with auto / of those with the best other protocol",
          true, 1, auto_geomean_over_best_fixed, times_of("")},
         aurc_on_radix(),

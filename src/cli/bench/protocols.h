@@ -40,6 +40,8 @@ std::string auto_beside(const std::string& best, const compared_app& a);
 // The run of a program; programs whose stores are reported for `aurc`, where there is one.
 program_run run_of(const compared_app& a, const std::string& protocol, const surroundings& s, bool quick);
 
+constexpr double most_over_best = 1.05;  // that auto may take
+
 // Auto's time beside that of the protocol that is best there, if they were measured. Where auto is the best itself under another name, 1.
 std::optional<double> auto_over_best(const measurements& m, const compared_app& a, const surroundings& where);
 
