@@ -246,13 +246,15 @@ void processor::fill(std::uint64_t offset) {
   fill_from_here();
 }
 
-// Where writes are forwarded the cache is written through, and a line that is not there is not brought in. Without an interface that
-// forwards them it is written back. So it is for pages that are at home on a machine of SHRIMP's kind (2.1: a cache may be told page by page).
+// Where the interface forwards writes the cache is written through, and a line that is not there is not brought in. Software that forwards them
+// needs that at home only, where others read memory; a copy is written back (Cashmere 2.3). Without an interface that forwards them all is
+// written back. So are pages that are at home on a machine of SHRIMP's kind (2.1: a cache may be told page by page).
 void processor::written(std::uint64_t offset, std::uint64_t size) {
   const interface* i = machine_.interface_of_nodes();
   pages_->note_write(offset, size);
-  const bool stays = !i || (by_page_ && pages_->memory_of(offset / dsm::page_bytes) == self_);
-  if (stays || !i->hardware_writes) {
+  const auto at_home = [&] { return pages_->memory_of(offset / dsm::page_bytes) == self_; };
+  const bool stays = !i || (by_page_ && at_home());
+  if (stays || (!i->hardware_writes && !at_home())) {
     const std::uint64_t place = frame_ + offset % dsm::page_bytes;
     if (!cache_.holds(place)) {
       bring_in(place);
@@ -272,10 +274,7 @@ void processor::written(std::uint64_t offset, std::uint64_t size) {
 // One store, which the interface sees or instructions of the program repeat.
 void processor::pass_on(std::uint64_t offset, std::uint64_t size) {
   const interface* i = machine_.interface_of_nodes();
-  if (!i->hardware_writes) {
-    spend(cost::protocol, machine_.numbers().doubled_write);
-    if (pages_->memory_of(offset / dsm::page_bytes) == self_) return;
-  }
+  if (!i->hardware_writes) spend(cost::protocol, machine_.numbers().doubled_write);
   if (!i->merges || by_page_) return forward(offset, size);
   if (const auto gone = merge_.write(offset, size)) forward(gone->address, gone->bytes());
 }

@@ -404,6 +404,34 @@ TEST(machine, writes_are_forwarded_to_the_home_of_their_page) {
   }
 }
 
+// Cashmere 2.2 and 2.3: others read the master copy from main memory, so all that its home writes has to be there. A copy is written back.
+// What node 1's memory does for its writes to a page that is at home on a node.
+std::uint64_t memory_used_by_writes(const char* by, node_id home) {
+  machine m(options("cashmere", 2, by));
+  std::uint64_t used = 0;
+  m.run([&](machine::node& n) {
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(home)));
+    n.space->barrier();
+    const auto write_all = [&] {
+      for (std::uint64_t i = 0; i < 64; ++i) n.cpu.refer(offset_of(bytes + 8 * i), 8, true);
+      n.cpu.flush();
+      return m.connections().at(1).memory.requests();
+    };
+    if (n.cpu.self() == 1) {
+      const std::uint64_t before = write_all();  // the page is open now, and a copy's lines are there
+      used = write_all() - before;
+    }
+    n.space->barrier();
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return used;
+}
+
+TEST(machine, what_a_home_writes_is_in_its_memory_also_where_software_forwards_writes) {
+  for (const char* by : {"NHHN", "CHHN", "CHSN", "NSSN"}) EXPECT_EQ(memory_used_by_writes(by, 1), 64u) << by;
+  for (const char* by : {"CHSN", "NSSN"}) EXPECT_EQ(memory_used_by_writes(by, 0), 0u) << by;
+}
+
 // SHRIMP 4.5.1: a store that does not follow the last one ends a packet. A merge buffer has lines for both places.
 TEST(machine, combining_is_of_consecutive_stores_and_merging_of_those_to_a_line) {
   const std::vector<write_of> in_turns = {{0, 8}, {512, 8}, {8, 8}, {520, 8}, {16, 8}, {528, 8}};
