@@ -39,8 +39,8 @@ struct plan {
   unsigned finals, most_finals;  // comparisons of auto with the best of the others
   comparison final;
 };
-constexpr plan whole{.rounds = 2, .slow = 1.25, .of_fast = {8, 24}, .finals = 10, .most_finals = 40, .final = {6, 10}};
-constexpr plan quick_plan{.rounds = 1, .slow = 1.25, .of_fast = {1, 2}, .finals = 1, .most_finals = 1, .final = {1, 2}};
+constexpr plan whole{.rounds = 2, .slow = 2, .of_fast = {8, 24}, .finals = 10, .most_finals = 40, .final = {6, 10}};
+constexpr plan quick_plan{.rounds = 1, .slow = 2, .of_fast = {1, 2}, .finals = 1, .most_finals = 1, .final = {1, 2}};
 
 // A program in surroundings, and the protocols that it is wanted on.
 class compared_case {

@@ -207,7 +207,7 @@ class hlrc final : public dsm::home_based {
   static constexpr unsigned counts_for = 32;    // changes, about, that something saved counts for
   static constexpr std::uint8_t most_abandoned = 4, most_in_vain = 4;
   static constexpr dsm::page_id most_shared = 64;  // pages of a row; in longer ones another request makes no difference
-  static constexpr std::uint16_t least_patience = 10, most_patience = 10000;
+  static constexpr std::uint16_t least_patience = 15, most_patience = 10000;
   static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1024); }
   static constexpr std::size_t most_logged = std::size_t{1} << 20;  // pages, of one node; beyond, its intervals are merged
 

@@ -110,10 +110,10 @@ constexpr way ways[] = {
        if (t.self() != 0 && t.round % 20 == 5) t.read(0);
      },
      0, changed_pages, 0, 0, 0},
-    {"a page that is read for a while now and then is updated in vain less and less often", " auto ", network_style::messages, 3, 1600,
+    {"a page that is read for a while now and then is updated in vain less and less often", " auto ", network_style::messages, 3, 2400,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);
-       if (t.self() == 1 && t.round % 2 == 1 && t.round % 80 < 10) t.read(0);
+       if (t.self() == 1 && t.round % 2 == 1 && t.round % 120 < 10) t.read(0);
      },
      0, changed_pages, 0, 20, 120},
     {"pages that are read in a row are fetched together", with_homes, network_style::messages, 2, 2,
