@@ -80,6 +80,12 @@ constexpr way ways[] = {
     {"a long row of pages is fetched again, not updated", " auto ", network_style::messages, 3, 100,
      [](const turn& t) { write_and_read(t, long_row, long_row); },
      1, fetched_pages, 60, 20 * long_row, 20 * long_row},
+    {"so is a row that begins a page earlier every time", " auto ", network_style::messages, 3, 100,
+     [](const turn& t) {
+       for (std::uint32_t p = 0; t.self() == 0 && t.round % 2 == 0 && p < long_row; ++p) t.write(p);
+       for (std::uint32_t p = 63 - t.round / 2; t.self() == 1 && t.round % 2 == 1 && p < long_row; ++p) t.read(p);
+     },
+     1, fetched_pages, 60, 2090, 2090},
     {"copies that nobody uses any more cost their home nothing", " auto ", network_style::messages, 3, 240,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);
