@@ -82,10 +82,10 @@ constexpr way ways[] = {
      1, fetched_pages, 60, 20 * long_row, 20 * long_row},
     {"so is a row that begins a page earlier every time", " auto ", network_style::messages, 3, 100,
      [](const turn& t) {
-       for (std::uint32_t p = 0; t.self() == 0 && t.round % 2 == 0 && p < long_row; ++p) t.write(p);
+       write_and_read(t, long_row, 0);
        for (std::uint32_t p = 63 - t.round / 2; t.self() == 1 && t.round % 2 == 1 && p < long_row; ++p) t.read(p);
      },
-     1, fetched_pages, 60, 2090, 2090},
+     1, fetched_pages, 60, (95 + 114) * 20 / 2, (95 + 114) * 20 / 2},  // pages of the first such round, and of the last
     {"copies that nobody uses any more cost their home nothing", " auto ", network_style::messages, 3, 240,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);
