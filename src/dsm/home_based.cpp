@@ -130,6 +130,15 @@ void order(std::vector<page_id>& list) {
 
 }  // namespace
 
+void home_based::count_free(std::vector<page_id>& list, std::vector<written_page>& into) {
+  std::erase_if(list, [&](page_id p) {
+    page_table::hold e(table_, p);
+    if (e->now != view::free || !pages_.may_be_written(p)) return false;
+    into.push_back({p, port_.self()});
+    return true;
+  });
+}
+
 void home_based::start_watching(std::vector<page_id>& list, std::vector<written_page>& into) {
   order(list);
   for_runs(

@@ -83,6 +83,10 @@ class home_based : public protocol {
   // the pages that others must hear of, with their homes.
   status publish(std::vector<written_page>& into);
 
+  // Pages whose home is here have been copied by others. Those that are free and may have been written since count as written, because we
+  // cannot know: they are appended, and taken out of the list.
+  void count_free(std::vector<page_id>& list, std::vector<written_page>& into);
+
   // Pages whose home is here have been copied by others: they are watched from now on. Appends those that must count as written,
   // where we cannot know: not those that the view does not have open, or that have been watched before. Orders the list.
   void start_watching(std::vector<page_id>& list, std::vector<written_page>& into);

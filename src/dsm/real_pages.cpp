@@ -105,11 +105,13 @@ void real_pages::open_watched(extent e) {
 }
 
 void real_pages::open_free(extent e) {
+  bool open = false;
   {
     std::scoped_lock lock(sets_lock_);
+    open = noted_.contains(e.first) && noted_.next_absent(e.first) >= e.last;
     for (page_id p = e.first; p < e.last; ++p) noted_.erase(p), cached_.erase(p);
   }
-  engine_->open_free(range_of(e));
+  open ? engine_->unwatch(range_of(e)) : engine_->open_free(range_of(e));
 }
 
 void real_pages::close(extent e) {

@@ -74,6 +74,9 @@ class page_engine {
   // Notes writes from now on; those noted before are forgotten. For pages that are open.
   virtual void watch(page_range pages) = 0;
 
+  // Notes nothing from now on, as of free pages. For pages that are open.
+  virtual void unwatch(page_range pages) { open_free(pages); }
+
   // A watched page's first write: lets it through and remembers it.
   virtual void note_write(std::size_t page) = 0;
 

@@ -37,6 +37,7 @@ class uffd_page_engine final : public page_engine, private trap_target {
   void open_free(page_range pages) override { map(pages, 0); }
   void close(page_range pages) override { ::madvise(address_of(pages.first), pages.count() * page_bytes, MADV_DONTNEED); }
   void watch(page_range pages) override { write_protect(faults_.get(), base_, pages, true); }
+  void unwatch(page_range pages) override { write_protect(faults_.get(), base_, pages, false); }
   void note_write(std::size_t) override {}  // the kernel has
   void reopen(std::size_t page) override {
     uffdio_continue request{{reinterpret_cast<std::uint64_t>(address_of(page)), page_bytes}, 0, 0};

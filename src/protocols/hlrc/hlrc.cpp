@@ -185,7 +185,8 @@ status hlrc::release() {
   return {};
 }
 
-// Pages of ours that have been copied since the last time.
+// Pages of ours that have been copied since the last time. Those that are free need not be watched before it is known whether they are to be: this
+// release tells of them, and so of all that is written to them before it is over.
 void hlrc::watch_copied(std::vector<written_page>& written) {
   std::vector<page_id> copied;
   {
@@ -195,6 +196,7 @@ void hlrc::watch_copied(std::vector<written_page>& written) {
   std::vector<page_id> exactly;
   std::erase_if(copied, [&](page_id p) { return mirrors(p) && (exactly.push_back(p), true); });
   start_mirroring(exactly, written);
+  count_free(copied, written);
   start_watching(copied, written);
 }
 
@@ -207,16 +209,22 @@ bool hlrc::mirrors(page_id p) {
 // changes before it is fetched again, more changes are noted nevertheless, while updates would still have saved something; ever more
 // seldom, if in the end they would not.
 void hlrc::end_watches(const std::vector<written_page>& written) {
-  std::vector<page_id> alone;
+  std::vector<page_id> alone, noted;
   {
     std::scoped_lock guard(copies_lock_);
     for (const auto& [p, home] : written) {
-      if (home != port_.self() || updates(p) || notes_unread_changes(p)) continue;
+      if (home != port_.self() || updates(p)) continue;
+      if (notes_unread_changes(p)) {
+        noted.push_back(p);
+        continue;
+      }
       copied_.erase(p);
       alone.push_back(p);
     }
   }
   stop_watching(alone);
+  std::vector<written_page> told;  // by this release
+  start_watching(noted, told);
 }
 
 // --- notices ---------------------------------------------------------------------------------------------------------------------
