@@ -202,7 +202,7 @@ class hlrc final : public dsm::home_based {
   static constexpr std::uint8_t updates_in_a_row = 16;  // the same of a page whose copies are updated: there is less to gain
   // Costs, in those of telling one holder of one changed word.
   static constexpr unsigned request_cost = 30, page_cost = 2;  // of a fetch, and of each page in it
-  static constexpr unsigned update_cost = 5;                   // if it is not known how much has changed
+  static constexpr unsigned update_cost = 7;                   // if it is not known how much has changed
   static constexpr unsigned enough_saved = 40;  // then copies are updated; twice as much each time that it was a mistake
   static constexpr unsigned counts_for = 32;    // changes, about, that something saved counts for
   static constexpr std::uint8_t most_abandoned = 4, most_in_vain = 4;
