@@ -166,14 +166,23 @@ void page_profile::note_home(extent e) {
 }
 
 // Somebody has a copy: from now on the page matters.
-void page_profile::watch(extent e) {
-  expect(e.first);
-  pages_.watch(e);
-  if (!on()) [[likely]]
-    return;
+void page_profile::note_copied(extent e) {
   const stopwatch counting(cost_of_counting_, my_turn() ? one_in : 0);
   for (page_id p = e.first; p < e.last; ++p)
     if (record* r = keep(p)) r->home.store(true, relaxed);
+}
+
+void page_profile::watch(extent e) {
+  expect(e.first);
+  pages_.watch(e);
+  if (on()) [[unlikely]]
+    note_copied(e);
+}
+
+bool page_profile::may_be_written(page_id p) {
+  if (on()) [[unlikely]]
+    note_copied({p, p + 1});
+  return pages_.may_be_written(p);
 }
 
 void page_profile::open_watched(extent e) {

@@ -76,7 +76,7 @@ class page_profile final : public pages {
   memory frames() const noexcept override { return pages_.frames(); }
   const char* engine() const noexcept override { return pages_.engine(); }
   page_id most_at_once() const noexcept override { return pages_.most_at_once(); }
-  bool may_be_written(page_id p) const noexcept override { return pages_.may_be_written(p); }
+  bool may_be_written(page_id p) override;
   void open_cached(extent e) override;
   void open_watched(extent e) override;
   void open_free(extent e) override;
@@ -114,6 +114,7 @@ class page_profile final : public pages {
   void note_fetch(extent e);
   void note_close(extent e);
   void note_home(extent e);
+  void note_copied(extent e);
   void note_changes(page_id p, const changes& all, std::size_t had, std::size_t had_bytes);
   void compare(page_id p);
   counts counts_of(page_id p) const noexcept;

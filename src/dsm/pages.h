@@ -66,8 +66,9 @@ class pages {
   virtual void open_free(extent e) = 0;
   virtual void close(extent e) = 0;
 
-  // Of a page that is free: whether the application may have written it since written pages were last taken.
-  virtual bool may_be_written(page_id) const noexcept { return true; }
+  // Of a page that is free, and of which others have made copies: whether the application may have written it since written pages were last
+  // taken.
+  virtual bool may_be_written(page_id) { return true; }
 
   // Of pages that are free: they are watched from now on.
   virtual void watch(extent e) = 0;

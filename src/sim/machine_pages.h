@@ -35,7 +35,7 @@ class machine_pages final : public dsm::pages {
   void open_watched(extent e) override { open(e, home | noted); }
   void open_free(extent e) override { open(e, home); }
   void close(extent e) override;
-  bool may_be_written(page_id p) const noexcept override { return !knows_written_ || (flags_[p] & written_free) != 0; }
+  bool may_be_written(page_id p) override { return !knows_written_ || (flags_[p] & written_free) != 0; }
   void watch(extent e) override;
   void first_write(page_id p) override;
   void reopen(page_id) override {}
