@@ -29,7 +29,9 @@ made_protocol hlrc(const protocol_parts& of, const protocols::hlrc_settings& set
 }
 
 made_protocol lrc(const protocol_parts& of) {
-  return as_protocol(protocols::lrc::create(of.port, of.pages, of.table, of.memory, of.with_all));
+  using first_copy = protocols::lrc::first_copy;
+  const auto first = of.first_copies_fetched ? first_copy::fetched : first_copy::zeroes;
+  return as_protocol(protocols::lrc::create(of.port, of.pages, of.table, of.memory, first, of.with_all));
 }
 
 // Where memory of other nodes is at hand, no message is as fast as looking there.

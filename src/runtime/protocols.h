@@ -18,6 +18,7 @@ struct protocol_parts {
   dsm::page_table& table;
   dsm::homes* homes;    // null: the protocol has none
   std::size_t memory;  // bytes that it may keep; for lrc
+  bool first_copies_fetched;  // for lrc
   const protocols::cashmere_settings& variant;
   const dsm::exchange& with_all;
 };

@@ -56,7 +56,8 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
   if (known.has_homes)
     if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all, in_place_)); !s) return s;
-  const protocol_parts parts{port_, *profile_, *table_, homes_.get(), options.protocol_memory, chosen->variant, with_all};
+  const protocol_parts parts{port_,           *profile_, *table_, homes_.get(), options.protocol_memory, options.first_copies_fetched,
+                             chosen->variant, with_all};
   if (auto s = take(protocol_, known.make(parts)); !s) return s;
   releases_ = std::make_unique<sync::releases>(*protocol_);
   if (options.chores) chores_ = options.chores();

@@ -41,6 +41,7 @@ struct space_options {
   bool managers_in_turn = false;  // mutexes, flags and counters are managed by all nodes in turn, not by the node that makes them
   bool reports_stores = false;  // stored() will be called, also if the program has no hooks
   std::size_t protocol_memory = default_protocol_memory;  // lrc: bytes for intervals and diffs
+  bool first_copies_fetched = false;                      // lrc: a node's first copy of a page comes from another's
   std::function<std::unique_ptr<dsm::chores>()> chores = {};  // who does what handlers cannot; without one, no release is put off
 };
 

@@ -149,6 +149,7 @@ void machine::build(node& n) {
   how.protocol = options_.protocol;
   how.pages = static_cast<dsm::page_id>(numbers().memory_pages);
   how.managers_in_turn = numbers().managers_in_turn != 0;
+  how.first_copies_fetched = numbers().first_copies != 0;
   how.barrier_fan_in = numbers().barrier_fan_in != 0 ? static_cast<node_id>(numbers().barrier_fan_in) : processors();
   how.memory = [&](std::byte*, dsm::page_id, os::page_engine::fault_handler& handler) {
     auto made = std::make_unique<machine_pages>(*this, n.cpu, frames(), handler);

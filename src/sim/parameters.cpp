@@ -57,6 +57,8 @@ constexpr p::description descriptions[] = {
      "TreadMarks; not in the paper"},
     {"told-once", &p::told_once, "0 or 1", "1: lrc tells of a written page once for each diff; 0: at every release after a write, as in the runtime",
      "TreadMarks: 1; the paper can be read both ways"},
+    {"first-copies", &p::first_copies, "0 or 1", "1: lrc sends a page to who has never had it; 0: all begin with zeroes, as in the runtime",
+     "TreadMarks: 1; not in the paper"},
     {"fetch-ahead", &p::fetch_ahead, "pages", "that a fault may fetch or open at once", "Cashmere 2.2: the one that is used"},
     {"diff-grain", &p::diff_grain, "bytes", "that a diff tells apart: 4, or 1 as in the runtime", "Cashmere, Table 1: words"},
     {"slack", &p::slack, "cycles", "a processor may be ahead of others while its cache serves it", "the simulator's own"},

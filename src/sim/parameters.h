@@ -52,6 +52,7 @@ struct parameters {
   std::uint64_t barrier_fan_in = 0;
   std::uint64_t managers_in_turn = 1;
   std::uint64_t told_once = 0;
+  std::uint64_t first_copies = 0;
   std::uint64_t fetch_ahead = 1;
   std::uint64_t diff_grain = 4;
   std::uint64_t slack = 200;

@@ -121,7 +121,8 @@ class history {
   // --- collection -----------------------------------------------------------------------------------------------------------------
 
   static constexpr dsm::page_id group = 16;  // neighbours with one manager
-  node_id manager(dsm::page_id p) const noexcept { return p / group % nodes_; }
+  static node_id manager(dsm::page_id p, node_id nodes) noexcept { return p / group % nodes; }
+  node_id manager(dsm::page_id p) const noexcept { return manager(p, nodes_); }
   std::uint64_t epoch() const noexcept { return epoch_; }
   const vector_time& cut() const noexcept { return cut_; }
   std::size_t memory() const noexcept { return memory_; }  // bytes, for intervals, diffs and what is known of pages

@@ -23,10 +23,13 @@ lrc::lrc(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound,
   collecting_.parcels.resize(p.nodes());
 }
 
-result<std::unique_ptr<lrc>> lrc::create(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound,
+result<std::unique_ptr<lrc>> lrc::create(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound, first_copy first,
                                          const dsm::exchange& with_all) {
   auto missing = dsm::page_set::create(memory.count());
   if (!missing) return missing.failure();
+  if (first == first_copy::fetched)
+    for (page_id page = 0; page < memory.count(); ++page)
+      if (history::manager(page, p.nodes()) != p.self()) missing->insert(page);
   std::unique_ptr<lrc> l(new lrc(p, memory, table, bound, std::move(*missing)));
   p.on(dsm::page_request, [self = l.get()](const message& m) { self->serve_page(m); });
   p.on(dsm::page_reply, [self = l.get()](const message& m) { self->take_answer(m); });

@@ -2,7 +2,8 @@
 // barriers; a page of which there is a notice is closed, and when it is used again, the diffs that the copy lacks are fetched from their
 // writers and put in, in causal order. A diff is made when it is first asked for, or when its page is closed.
 //
-// Pages have no homes. All frames begin as zeroes on every node, so every node has a first copy of every page.
+// Pages have no homes. All frames begin as zeroes on every node, so every node has a first copy of every page. `first_copy::fetched` is
+// TreadMarks' way, in which a node's first copy comes whole from another that has one: here from the page's manager.
 //
 // Memory is bounded: what is kept of intervals and diffs is collected when there is much of it (collection.cpp). Then a page's manager,
 // which is fixed by its number, brings its copy up to date with all diffs; copies that lack some are given up, and fetched whole from
@@ -28,8 +29,10 @@ namespace weft::protocols {
 
 class lrc final : public dsm::protocol {
  public:
+  enum class first_copy { zeroes, fetched };
+
   // Collective. Intervals and diffs take about `bound` bytes on each node; a release waits where they come close to it.
-  static result<std::unique_ptr<lrc>> create(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound,
+  static result<std::unique_ptr<lrc>> create(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound, first_copy first,
                                              const dsm::exchange& with_all);
 
   const char* name() const noexcept override { return "lrc"; }
