@@ -32,17 +32,20 @@ dsm::page_id machine_pages::most_at_once() const noexcept {
   return static_cast<page_id>(machine_.numbers().fetch_ahead);
 }
 
-// Cashmere 2.2, self-invalidation: the mapping goes, and the lines with it. Where software fetches them (2.3), each that it has fetched is set
-// up to give an ECC error again, which is a write of it to local memory.
+// Cashmere 2.2, self-invalidation: the mapping goes, and the lines with it.
 void machine_pages::close(extent e) {
   for (page_id p = e.first; p < e.last; ++p) {
     self_.purge(p);
     flags_[p] &= changed;
-    const auto used = used_lines_.find(p);
-    if (used == used_lines_.end()) continue;
-    self_.charge(cost::protocol, machine_.numbers().line_fill() * used->second.count());
-    used_lines_.erase(used);
+    used_lines_.erase(p);
   }
+}
+
+// Cashmere 2.3: addresses are mapped to a local page that has been set up to give an ECC error wherever it is used. Section 6 would have another
+// processor fill unused pages so in advance; there is none, so whoever maps the page fills it, line by line.
+void machine_pages::set_up_errors() {
+  const auto& n = machine_.numbers();
+  self_.charge(cost::protocol, dsm::page_bytes / n.line_bytes * n.line_fill());
 }
 
 void machine_pages::watch(extent e) {

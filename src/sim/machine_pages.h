@@ -59,6 +59,9 @@ class machine_pages final : public dsm::pages {
   node_id memory_of(std::uint64_t page) const noexcept { return (flags_[page] & home) != 0 ? self_.self() : fetched_from_[page]; }
   void fetched(std::uint64_t page, node_id from) noexcept { fetched_from_[page] = static_cast<std::uint16_t>(from); }
 
+  // A page is mapped whose lines software will fetch.
+  void set_up_errors();
+
   // Whether the line has not been asked for since the page was opened; it has, from now on.
   bool first_use_of_line(std::uint64_t page, std::uint64_t line);
 

@@ -239,10 +239,14 @@ result<transfer> machine_port::start_get(node_id node, const window& w, std::uin
   const memory frames = machine_.frames();
   if (into.data() < frames.base || into.data() >= frames.base + frames.size || node == self())
     return message_port::start_get(node, w, offset, into);
-  for (std::uint64_t at = offset; at < offset + into.size(); at += dsm::page_bytes)
-    machine_.at(self()).pages->fetched(at / dsm::page_bytes, node);
-  if (machine_.interface_of_nodes() && !machine_.interface_of_nodes()->copies_pages) return transfer{};
-  return message_port::start_get(node, w, offset, into);
+  const interface* i = machine_.interface_of_nodes();
+  machine_pages& own_pages = *machine_.at(self()).pages;
+  const bool maps = i && !i->copies_pages;
+  for (std::uint64_t at = offset; at < offset + into.size(); at += dsm::page_bytes) {
+    own_pages.fetched(at / dsm::page_bytes, node);
+    if (maps && !i->hardware_reads) own_pages.set_up_errors();
+  }
+  return maps ? transfer{} : message_port::start_get(node, w, offset, into);
 }
 
 result<word> machine_port::atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b) {
