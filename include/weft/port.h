@@ -239,6 +239,9 @@ class port {
   // Registers what runs when a message for `id` arrives. All nodes register the same handlers before any of them is called.
   virtual void on(handler_id id, handler h) = 0;
 
+  // Of a handler that runs: whether it is in the way of a program that computes, as no thread of this node waits.
+  virtual bool disturbs() const noexcept { return true; }
+
   virtual status send(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload = {}) = 0;
   virtual status multicast_send(std::span<const node_id> to, lane l, handler_id id, std::span<const word> words,
                                 bytes payload = {}) = 0;

@@ -146,7 +146,9 @@ void driver::communicate() {
   while (!stopping()) {
     what_.block(sleeper::communication, base::second);
     if (!take_role()) continue;
+    serving_ = true;
     serve();
+    serving_ = false;
     release_role();
   }
 }

@@ -72,6 +72,9 @@ class driver {
 
   bool stopping() const noexcept { return stopping_.load(std::memory_order_relaxed); }
 
+  // Whether the communication thread drives. Asked by the driver.
+  bool serving() const noexcept { return serving_; }
+
   // Whether an application thread drives, or did a moment ago.
   bool held() const noexcept { return role_.load(std::memory_order_relaxed); }
   std::uint64_t turns() const noexcept { return turns_.load(std::memory_order_relaxed); }
@@ -88,6 +91,7 @@ class driver {
   driven& what_;
   const os::spin_policy spin_;
   std::atomic<bool> role_{false};
+  bool serving_ = false;  // the driver's
   std::atomic<std::uint32_t> followers_{0};
   os::futex_word epoch_{0};
   std::atomic<std::uint64_t> turns_{0};  // application threads' turns as driver, for transports that guess who will drive next

@@ -61,6 +61,7 @@ class message_port : public fabric, protected driven {
 
   status wait(condition until, duration limit) override;
   bool poll() override;
+  bool disturbs() const noexcept override { return driver_.serving(); }
   status nudge(node_id node) override;
 
   void mark_failed(node_id node, const std::string& how) override;

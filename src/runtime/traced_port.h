@@ -49,6 +49,7 @@ class traced_port final : public port {
 
   status wait(condition until, duration limit) override { return port_.wait(until, limit); }
   bool poll() override { return port_.poll(); }
+  bool disturbs() const noexcept override { return port_.disturbs(); }
   duration now() const override { return port_.now(); }
   status nudge(node_id node) override { return port_.nudge(node); }
   void mark_failed(node_id node, const std::string& how) override { port_.mark_failed(node, how); }

@@ -23,6 +23,7 @@ class event_port : public fabric::message_port {
  public:
   result<base::byte_buffer> open() override { return base::byte_buffer{}; }
   status connect(std::span<const base::byte_buffer>) override { return {}; }
+  bool disturbs() const noexcept override { return true; }  // handlers run in events of their own
 
  protected:
   using message_port::message_port;

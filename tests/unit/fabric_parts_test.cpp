@@ -190,10 +190,13 @@ class bell_ringer : public driven {
     }
   }
   int done() const { return done_.load(); }
+  int served() const { return served_.load(); }  // of these, by the communication thread
+  const driver* by = nullptr;
 
   bool drive_once() override {
     EXPECT_FALSE(inside_.exchange(true)) << "two drivers";
     const bool any = work_.load() > done_.load();
+    if (any && by && by->serving()) served_.fetch_add(1);
     if (any) done_.fetch_add(1);
     inside_ = false;
     return any;
@@ -213,7 +216,7 @@ class bell_ringer : public driven {
 
  private:
   static constexpr base::nanoseconds limit_ = 100 * base::millisecond;
-  std::atomic<int> work_{0}, done_{0};
+  std::atomic<int> work_{0}, done_{0}, served_{0};
   std::atomic<bool> inside_{false};
   std::atomic<std::uint32_t> asleep_{1};
   os::futex_word bell_{0};
@@ -270,14 +273,26 @@ TEST(driver, every_wait_ends_whoever_drives) {
   }
 }
 
+TEST(driver, who_waits_works_without_the_communication_thread) {
+  bell_ringer what;
+  driver d(what, {});
+  what.by = &d;
+  what.add_work();
+  bool slept = false;
+  EXPECT_TRUE(d.wait([&] { return what.done() == 1; }, 10 * base::second, slept));
+  EXPECT_EQ(what.served(), 0);
+}
+
 TEST(driver, the_communication_thread_works_while_nobody_waits) {
   bell_ringer what;
   driver d(what, {});
+  what.by = &d;
   d.start();
   what.add_work();
   const auto until = base::now() + 10 * base::second;
   while (what.done() == 0 && base::now() < until) std::this_thread::yield();
   EXPECT_EQ(what.done(), 1);
+  EXPECT_EQ(what.served(), 1);
 }
 
 }  // namespace

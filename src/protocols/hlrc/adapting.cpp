@@ -23,21 +23,25 @@ using dsm::page_id;
 // --- the home --------------------------------------------------------------------------------------------------------------------
 
 // Pages, or none, are sent to `by`. Requests that continue one another make a row, and what they cost is shared by all pages of it: those that
-// were asked for alone, to find out that there is a row, cost no more than the others. With copies_lock_.
+// were asked for alone, to find out that there is a row, cost no more than the others. The home may release before the row goes on: what a
+// page cost that was asked for alone is reckoned in full when the next request does not continue it. With copies_lock_.
 void hlrc::note_fetch(node_id by, dsm::page_row r) {
   if (r.count == 0) return;
-  fetched_row& row = rows_[by];
-  if (!row.continued_by(r)) row = {{r.first, 0, r.stride}, 0};
-  const unsigned before = row.cost_of_each();
-  const page_id had = row.of.count;
-  if (had <= 1) row.of.stride = r.stride;
-  row.of.count += r.count;
-  ++row.requests;
-  const unsigned now = row.cost_of_each();
   const auto change = [&](page_id p, unsigned less, unsigned more) {
     auto& fetched = record(p).fetched;
     fetched = static_cast<std::uint16_t>(std::min(std::max(unsigned{fetched}, less) - less + more, 65535u));
   };
+  fetched_row& row = rows_[by];
+  if (!row.continued_by(r)) {
+    if (row.of.count == 1) change(row.of.first, 0, row.rest_of_one());
+    row = {{r.first, 0, r.stride}, 0};
+  }
+  const unsigned before = row.cost_of_each();
+  const page_id had = row.of.count;
+  if (had <= 1) row.of.stride = r.stride;
+  row.of.count += r.count;
+  row.cost += port_.disturbs() ? request_cost : idle_request_cost;
+  const unsigned now = row.cost_of_each();
   if (row.of.count <= most_shared)
     for (page_id i = 0; i < had; ++i) change(row.of.at(i), before, now);
   for (page_id i = 0; i < r.count; ++i) change(r.at(i), 0, now);

@@ -201,12 +201,13 @@ class hlrc final : public dsm::home_based {
   static constexpr std::uint8_t changes_in_a_row = 2;   // from one node, and it is offered the page
   static constexpr std::uint8_t updates_in_a_row = 16;  // the same of a page whose copies are updated: there is less to gain
   // Costs, in those of telling one holder of one changed word.
-  static constexpr unsigned request_cost = 30, page_cost = 2;  // of a fetch, and of each page in it
+  static constexpr unsigned request_cost = 80, idle_request_cost = 40;  // of a fetch, from a home that computes or waits
+  static constexpr unsigned page_cost = 2;                              // of each page in it
   static constexpr unsigned update_cost = 7;                   // if it is not known how much has changed
-  static constexpr unsigned enough_saved = 40;  // then copies are updated; twice as much each time that it was a mistake
+  static constexpr unsigned enough_saved = 80;  // then copies are updated; twice as much each time that it was a mistake
   static constexpr unsigned counts_for = 32;    // changes, about, that something saved counts for
   static constexpr std::uint8_t most_abandoned = 4, most_in_vain = 4;
-  static constexpr dsm::page_id most_shared = 64;  // pages of a row; in longer ones another request makes no difference
+  static constexpr dsm::page_id most_shared = 128;  // pages of a row; in longer ones another request makes no difference
   static constexpr std::uint16_t least_patience = 15, most_patience = 10000;
   static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1024); }
   static constexpr std::size_t most_logged = std::size_t{1} << 20;  // pages, of one node; beyond, its intervals are merged
@@ -214,8 +215,10 @@ class hlrc final : public dsm::home_based {
   // Requests of one node, each for the pages behind those of the one before it.
   struct fetched_row {
     dsm::page_row of;
-    std::uint32_t requests;
-    unsigned cost_of_each() const { return of.count == 0 ? 0 : request_cost * requests / of.count + page_cost; }
+    unsigned cost;
+    // A page that was asked for alone may be the first of a row: the rest of what that cost is known when something else is asked for.
+    unsigned cost_of_each() const { return of.count == 0 ? 0 : (of.count == 1 ? cost - rest_of_one() : cost / of.count) + page_cost; }
+    unsigned rest_of_one() const { return cost * 3 / 4; }
     bool continued_by(const dsm::page_row& r) const {
       return of.count == 1 ? of.first + r.stride == r.first : of.end() == r.first && (of.stride == r.stride || r.count == 1);
     }

@@ -110,10 +110,10 @@ constexpr way ways[] = {
        if (t.self() == 1 && t.round % 40 == 5) t.read(0);
      },
      0, notices_out, 800, 20, 40},
-    {"copies of a page that several nodes read seldom are not updated", " auto ", network_style::messages, 4, 400,
+    {"copies of a page that several nodes read seldom are not updated", " auto ", network_style::messages, 4, 800,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);
-       if (t.self() != 0 && t.round % 20 == 5) t.read(0);
+       if (t.self() != 0 && t.round % 40 == 5) t.read(0);
      },
      0, changed_pages, 0, 0, 0},
     {"a page that is read for a while now and then is updated in vain less and less often", " auto ", network_style::messages, 3, 2400,
