@@ -230,7 +230,8 @@ class port {
   virtual status enqueue(node_id node, const queue& q, word value) = 0;
   virtual status enqueue(node_id node, const queue& q, std::span<const word> values) = 0;
 
-  // Takes up to `into.size()` words from a queue of this node, in user space; how many there were. Several threads may.
+  // Takes up to `into.size()` words from a queue of this node, in user space; how many there were. Several threads may. A word that has been
+  // performed here, as its sender's fence says, is found.
   // A queue that reached its bound says so once (errc::too_large) and then goes on: no word is lost.
   virtual result<std::size_t> dequeue(const queue& q, std::span<word> into) = 0;
 

@@ -1,5 +1,6 @@
 #include "fabric/word_queue.h"
 
+#include <algorithm>
 #include <bit>
 #include <mutex>
 #include <new>
@@ -134,35 +135,62 @@ bool word_queue::gap_is_abandoned(std::uint64_t ticket) noexcept {
 
 // From one block. Stops where a word has not arrived.
 std::size_t word_queue::take_from(const buffer& b, std::uint64_t& head, std::span<word> into, bool abandon_gaps) noexcept {
-  std::size_t taken = 0;
+  std::size_t count = 0;
   const std::uint64_t end = head - head % slots_a_buffer + slots_a_buffer;
-  for (; head < end && taken < into.size(); ++head) {
+  for (; head < end && count < into.size(); ++head) {
     const slot& s = b.slots[head % slots_a_buffer];
-    if (s.stamp.load(std::memory_order_acquire) == head + 1)  // pairs with the stores in enqueue
-      into[taken++] = s.value;
-    else if (!abandon_gaps || !gap_is_abandoned(head))
+    const std::uint64_t stamp = s.stamp.load(std::memory_order_acquire);  // pairs with the stores in enqueue
+    if ((stamp & ~ready) == head + 1)
+      into[count++] = s.value;
+    else if (stamp != ((head + 1) | taken) && (!abandon_gaps || !gap_is_abandoned(head)))
       break;
   }
-  return taken;
+  return count;
+}
+
+word_queue::slot* word_queue::slot_of(std::uint64_t ticket) noexcept {
+  const std::uint64_t block = ticket / slots_a_buffer;
+  const auto seen = directory()[block & (blocks_ - 1)].load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
+  if (label_of(seen) != round_of(block) || number_of(seen) == 0) return nullptr;
+  return &buffer_at(number_of(seen)).slots[ticket % slots_a_buffer];
+}
+
+// The word at the head has not arrived. Looks backwards what has: whatever a producer appended before a word that is seen is looked at after
+// it, and so is seen as well. Then takes that in order.
+std::size_t word_queue::take_behind_gaps(std::uint64_t head, std::span<word> into) noexcept {
+  const std::uint64_t end = std::min(tail_.load(std::memory_order_relaxed), head + bound());  // beyond it nothing is linked
+  for (std::uint64_t at = end; at-- > head;) {
+    slot* s = slot_of(at);
+    // Acquire pairs with the stores in enqueue, also for who reads the mark.
+    if (s && s->stamp.load(std::memory_order_acquire) == at + 1) s->stamp.store((at + 1) | ready, std::memory_order_relaxed);
+  }
+  std::size_t count = 0;
+  for (std::uint64_t at = head; at < end && count < into.size(); ++at) {
+    slot* s = slot_of(at);
+    if (!s || s->stamp.load(std::memory_order_relaxed) != ((at + 1) | ready)) continue;
+    into[count++] = s->value;
+    s->stamp.store((at + 1) | taken, std::memory_order_relaxed);
+  }
+  return count;
 }
 
 std::size_t word_queue::dequeue(std::span<word> into, bool abandon_gaps) noexcept {
-  std::scoped_lock taking(consumers_);
+  std::scoped_lock guard(consumers_);
   std::uint64_t head = head_.load(std::memory_order_relaxed);
-  std::size_t taken = 0;
-  while (taken < into.size()) {
+  std::size_t count = 0;
+  while (count < into.size()) {
     const std::uint64_t block = head / slots_a_buffer;
     auto& entry = directory()[block & (blocks_ - 1)];
     const std::uint64_t seen = entry.load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
     if (label_of(seen) != round_of(block) || number_of(seen) == 0) break;
-    taken += take_from(buffer_at(number_of(seen)), head, into.subspan(taken), abandon_gaps);
+    count += take_from(buffer_at(number_of(seen)), head, into.subspan(count), abandon_gaps);
     if (head / slots_a_buffer == block) break;
     // Release: a producer that finds the entry free must not be overtaken by our reads of the buffer.
     entry.store(pack(round_of(block + blocks_), 0), std::memory_order_release);
     return_buffer(number_of(seen));
   }
   head_.store(head, std::memory_order_relaxed);
-  return taken;
+  return count + take_behind_gaps(head, into.subspan(count));
 }
 
 }  // namespace weft::fabric

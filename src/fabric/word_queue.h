@@ -9,6 +9,9 @@
 // the consumer returns a buffer to the free list when it has taken the block's last word. A slot's stamp is its ticket plus one:
 // tickets are never reused, so a stale buffer needs no cleaning.
 //
+// A producer may be held up between its ticket and its word, for as long as the scheduler likes. Words behind such a gap are taken all the
+// same, and passed over when the gap has been filled: what has been appended is found by every later dequeue, whatever becomes of others.
+//
 // Order: words of one producer come out in the order in which it appended them.
 // Bound: a producer whose block's directory entry still belongs to an older block has hit the bound. It raises `at_bound`, which the
 // consumer reports, and waits; no word is lost.
@@ -42,8 +45,8 @@ class word_queue {
   // Room for `count` more words right now, for producers that must not wait.
   bool has_room(std::size_t count) const noexcept;
 
-  // Takes up to into.size() words. `abandon_gaps`: a producer may have died between taking its ticket and filling the slot; slots
-  // that stay empty for a while although later tickets were taken are passed over.
+  // Takes up to into.size() words; fewer only if nothing is left that had been appended before. `abandon_gaps`: a producer may have died
+  // between taking its ticket and filling the slot; slots that stay empty for a while although later tickets were taken are passed over.
   std::size_t dequeue(std::span<word> into, bool abandon_gaps = false) noexcept;
 
   // Whether the bound was hit since the last call; and a producer that must not wait saying that it was.
@@ -55,6 +58,8 @@ class word_queue {
   bool empty() const noexcept;
 
  private:
+  // Of a word behind a gap, in its stamp: it is about to be taken, or has been. Set and read with consumers_.
+  static constexpr std::uint64_t ready = std::uint64_t{1} << 62, taken = std::uint64_t{1} << 63;
   struct slot {
     std::atomic<std::uint64_t> stamp;
     word value;
@@ -79,7 +84,9 @@ class word_queue {
   buffer& block_for_producer(std::uint64_t block) noexcept;
   std::uint32_t try_take_buffer() noexcept;
   void return_buffer(std::uint32_t number) noexcept;
+  slot* slot_of(std::uint64_t ticket) noexcept;  // null: its block has not been linked
   std::size_t take_from(const buffer& b, std::uint64_t& head, std::span<word> into, bool abandon_gaps) noexcept;
+  std::size_t take_behind_gaps(std::uint64_t head, std::span<word> into) noexcept;
   bool gap_is_abandoned(std::uint64_t ticket) noexcept;
 
   alignas(64) std::atomic<std::uint64_t> tail_;  // next ticket

@@ -1,10 +1,12 @@
 // The parts that fabrics are made of, each by itself and with threads: the queue of words, the shm ring, the window table, the reply
 // table and the driver.
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include "base/random.h"
 #include "fabric/driver.h"
@@ -13,6 +15,7 @@
 #include "fabric/shm/ring.h"
 #include "fabric/window_table.h"
 #include "fabric/word_queue.h"
+#include "os/memory_file.h"
 
 namespace weft::fabric {
 namespace {
@@ -70,6 +73,39 @@ TEST(word_queue, many_producers_and_consumers_lose_nothing_and_keep_each_produce
   for (auto& t : pool) t.join();
   EXPECT_EQ(disorder, 0u);
   EXPECT_EQ(sum, producers * times * (times + 1) / 2);
+  EXPECT_TRUE(m.queue->empty());
+}
+
+// A batch takes its tickets first and is read then, here from memory that has to be brought: who appends meanwhile has its word behind a gap.
+TEST(word_queue, finds_a_word_that_was_appended_while_another_producer_is_held_up) {
+  constexpr word mine = ~word{0};
+  queue_memory m(4096);
+  std::atomic<int> batches{200'000};
+  std::thread other([&] {
+    const auto source = os::reserve(4096);
+    const std::span slow(reinterpret_cast<const word*>(source->base()), 2);
+    for (; batches > 0; --batches) {
+      ::madvise(source->base(), source->size(), MADV_DONTNEED);
+      if (m.queue->has_room(10)) m.queue->enqueue(slow);
+    }
+  });
+  std::vector<word> some(100);
+  const auto drain = [&] {
+    std::ptrdiff_t found = 0;
+    for (std::size_t n = some.size(); n == some.size();) {
+      n = m.queue->dequeue(some);
+      found += std::count(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(n), mine);
+    }
+    return found;
+  };
+  int missed = 0;
+  while (batches > 0) {
+    m.queue->enqueue(mine);
+    missed += drain() != 1;
+  }
+  other.join();
+  drain();
+  EXPECT_EQ(missed, 0);
   EXPECT_TRUE(m.queue->empty());
 }
 
