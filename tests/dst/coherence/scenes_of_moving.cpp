@@ -63,9 +63,8 @@ void move_behind_updates(const part& p) {
   p.meet(5, 5);
 }
 
-// Copies of a page are updated, and its home moves to node 1. There the first change is told by updates too, because two have fetched the page:
-// node 2 has had a copy since before, and needs it as well.
-void move_with_holders(const part& p) {
+// Copies of a page are updated, and its home moves to node 1. Node 2 has had a copy since before.
+void move_with_a_copy(const part& p) {
   std::uint32_t i = come_to_update(p, 1, 2);
   p.until_sent(home_reply, 1, 5, [&] {
     if (p.is(1)) p.write(of_1, ++i);
@@ -73,6 +72,20 @@ void move_with_holders(const part& p) {
     if (p.is(2)) p.read(of_1);
     p.barrier();
   });
+}
+
+// What the new home writes itself, the copy must have.
+void write_at_a_new_home(const part& p) {
+  constexpr std::uint32_t unlike_others = 1u << 31;
+  move_with_a_copy(p);
+  if (p.is(1)) p.write(of_1, unlike_others), p.barrier_with(2);
+  if (p.is(2)) p.barrier_with(1), p.expect(of_1, unlike_others);
+  p.meet(0, 5);
+}
+
+// At the new home the first change is told by updates too, because two have fetched the page: the copy needs it as well.
+void move_with_holders(const part& p) {
+  move_with_a_copy(p);
   if (p.is(0) || p.is(3)) p.expect(of_3, 0);
   p.meet(0, 5);
   if (p.is(3)) p.write(of_3, 1), p.barrier_with(2);
@@ -228,6 +241,7 @@ void doubt_what_comes_home(const part& p) {
 constexpr scene moving[] = {
     {"a home moves while its updates are under way", " auto ", 5, 0, 0, move_behind_updates},
     {"a home moves, and others have copies", " auto ", 5, 0, 0, move_with_holders},
+    {"a new home writes what others have copies of", " auto ", 5, 0, 0, write_at_a_new_home},
     {"a page is asked for where it has not come yet", " hlrc-moving ", 4, 0, 0, ask_who_has_not_got_it},
     {"a page is written before it is closed for its next home", " hlrc-moving ", 5, 0, 3, write_before_it_is_closed},
     {"a page is written before its home comes", " hlrc-moving auto ", 3, 0, 2, write_before_it_has_come},
