@@ -148,28 +148,36 @@ std::size_t word_queue::take_from(const buffer& b, std::uint64_t& head, std::spa
   return count;
 }
 
-word_queue::slot* word_queue::slot_of(std::uint64_t ticket) noexcept {
-  const std::uint64_t block = ticket / slots_a_buffer;
+word_queue::buffer* word_queue::linked(std::uint64_t block) noexcept {
   const auto seen = directory()[block & (blocks_ - 1)].load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
-  if (label_of(seen) != round_of(block) || number_of(seen) == 0) return nullptr;
-  return &buffer_at(number_of(seen)).slots[ticket % slots_a_buffer];
+  return label_of(seen) == round_of(block) && number_of(seen) != 0 ? &buffer_at(number_of(seen)) : nullptr;
 }
 
 // The word at the head has not arrived. Looks backwards what has: whatever a producer appended before a word that is seen is looked at after
 // it, and so is seen as well. Then takes that in order.
 std::size_t word_queue::take_behind_gaps(std::uint64_t head, std::span<word> into) noexcept {
   const std::uint64_t end = std::min(tail_.load(std::memory_order_relaxed), head + bound());  // beyond it nothing is linked
-  for (std::uint64_t at = end; at-- > head;) {
-    slot* s = slot_of(at);
-    // Acquire pairs with the stores in enqueue, also for who reads the mark.
-    if (s && s->stamp.load(std::memory_order_acquire) == at + 1) s->stamp.store((at + 1) | ready, std::memory_order_relaxed);
+  if (into.empty() || end == head) return 0;
+  const std::uint64_t first_block = head / slots_a_buffer, end_block = (end - 1) / slots_a_buffer + 1;
+  const auto first_of = [&](std::uint64_t block) { return std::max(head, block * slots_a_buffer); };
+  const auto end_of = [&](std::uint64_t block) { return std::min(end, (block + 1) * slots_a_buffer); };
+  for (std::uint64_t block = end_block; block-- > first_block;) {
+    buffer* b = linked(block);
+    for (std::uint64_t at = end_of(block); b && at-- > first_of(block);) {
+      auto& stamp = b->slots[at % slots_a_buffer].stamp;
+      // Acquire pairs with the stores in enqueue, also for who finds the mark.
+      if (stamp.load(std::memory_order_acquire) == at + 1) stamp.store((at + 1) | ready, std::memory_order_relaxed);
+    }
   }
   std::size_t count = 0;
-  for (std::uint64_t at = head; at < end && count < into.size(); ++at) {
-    slot* s = slot_of(at);
-    if (!s || s->stamp.load(std::memory_order_relaxed) != ((at + 1) | ready)) continue;
-    into[count++] = s->value;
-    s->stamp.store((at + 1) | taken, std::memory_order_relaxed);
+  for (std::uint64_t block = first_block; block < end_block && count < into.size(); ++block) {
+    buffer* b = linked(block);
+    for (std::uint64_t at = first_of(block); b && at < end_of(block) && count < into.size(); ++at) {
+      slot& s = b->slots[at % slots_a_buffer];
+      if (s.stamp.load(std::memory_order_relaxed) != ((at + 1) | ready)) continue;
+      into[count++] = s.value;
+      s.stamp.store((at + 1) | taken, std::memory_order_relaxed);
+    }
   }
   return count;
 }
