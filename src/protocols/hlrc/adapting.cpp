@@ -61,7 +61,7 @@ bool hlrc::note_change(page_id p, node_id writer, unsigned cost) {
       r.in_vain = std::min<std::uint8_t>(r.in_vain + 1, most_in_vain);
       r.to_skip = static_cast<std::uint8_t>((1u << r.in_vain) - 1);
     }
-    r.saving = static_cast<std::uint8_t>(std::min(saved > cost ? saved - cost : 0, 255u));
+    r.saving = static_cast<std::uint8_t>(std::min(saved > cost ? saved - cost : 0, most_saved));
     r.update = r.saving >= enough_saved << r.abandoned;
     if (r.update) {
       r.in_vain = r.to_skip = 0;

@@ -204,9 +204,10 @@ class hlrc final : public dsm::home_based {
   static constexpr unsigned request_cost = 80, idle_request_cost = 40;  // of a fetch, from a home that computes or waits
   static constexpr unsigned page_cost = 2;                              // of each page in it
   static constexpr unsigned update_cost = 7;                   // if it is not known how much has changed
-  static constexpr unsigned enough_saved = 80;  // then copies are updated; twice as much each time that it was a mistake
+  static constexpr unsigned enough_saved = 80, most_saved = 255;  // then copies are updated; twice as much if it was a mistake
   static constexpr unsigned counts_for = 32;    // changes, about, that something saved counts for
-  static constexpr std::uint8_t most_abandoned = 4, most_in_vain = 4;
+  static constexpr std::uint8_t most_abandoned = 2, most_in_vain = 4;  // times; a page that is abandoned so often is not updated any more
+  static_assert(enough_saved << most_abandoned > most_saved);
   static constexpr dsm::page_id most_shared = 128;  // pages of a row; in longer ones another request makes no difference
   static constexpr std::uint16_t least_patience = 15, most_patience = 10000;
   static unsigned cost_of(const dsm::patch& changed) { return 1 + static_cast<unsigned>(changed.encoded().size() / 1024); }
