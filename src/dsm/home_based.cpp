@@ -14,8 +14,7 @@ status home_based::fault(page_id p, bool write) {
   if (e->now != view::closed) {
     pages_.reopen(p);
   } else if (still_good(p)) {
-    pages_.open_cached({p, p + 1});
-    table_.show(p, view::cached);
+    open_kept(p);
   } else {
     const auto home = homes_.find(*e, p);
     if (!home) return home.failure();
@@ -36,23 +35,44 @@ status home_based::open_home(page_table::entry& e, page_id p) {
     return {};
   }
   // Neighbours that are ours as well will most likely be used next.
-  page_id last = p + 1;
   homes::neighbours around(homes_);
-  if (e.settled)
-    for (; last < pages_.count() && last - p < pages_.most_at_once() && table_.try_take(last); ++last) {
-      page_table::entry& n = table_.peek(last);
-      if (n.now == view::closed && around.settled(n, last) && n.home_plus_1 == port_.self() + 1 && !shared_by_others(last))
-        continue;
-      table_.give(last);
-      break;
-    }
-  pages_.open_free({p, last});
-  table_.show(p, view::free);
-  for (page_id n = p + 1; n < last; ++n) {
-    table_.show(n, view::free);
+  const auto ours = [&](page_id next) {
+    page_table::entry& n = table_.peek(next);
+    return n.now == view::closed && around.settled(n, next) && n.home_plus_1 == port_.self() + 1 && !shared_by_others(next);
+  };
+  const extent all{p, e.settled ? take_followers(p, ours) : p + 1};
+  pages_.open_free(all);
+  show_opened(all, view::free);
+  return {};
+}
+
+// Copies that were closed to see whether they are used. One that is stands for the neighbours that were closed with it: a fault for each would
+// cost more than to be wrong about some until the next look.
+void home_based::open_kept(page_id p) {
+  const extent all{p, take_followers(p, [&](page_id next) { return table_.peek(next).now == view::closed && still_good(next); })};
+  pages_.open_cached(all);
+  show_opened(all, view::cached);
+}
+
+// Takes the entries of the pages behind one for as long as they belong, and no more than a fault may open.
+template <typename Belongs>
+page_id home_based::take_followers(page_id p, Belongs&& belongs) {
+  page_id last = p + 1;
+  for (; last < pages_.count() && last - p < pages_.most_at_once() && table_.try_take(last); ++last) {
+    if (belongs(last)) continue;
+    table_.give(last);
+    break;
+  }
+  return last;
+}
+
+// They are let go, but for the first.
+void home_based::show_opened(extent all, view how) {
+  table_.show(all.first, how);
+  for (page_id n = all.first + 1; n < all.last; ++n) {
+    table_.show(n, how);
     table_.give(n);
   }
-  return {};
 }
 
 status home_based::open_copy(page_id p, node_id home) {

@@ -123,6 +123,10 @@ class home_based : public protocol {
  private:
   status fault(page_id p, bool write);
   status open_home(page_table::entry& e, page_id p);
+  void open_kept(page_id p);
+  template <typename Belongs>
+  page_id take_followers(page_id p, Belongs&& belongs);
+  void show_opened(extent all, view how);
   status open_copy(page_id p, node_id home);
   page_row claim_ahead(page_id p, node_id home);
   template <typename Belongs, typename Do>
