@@ -148,9 +148,9 @@ std::size_t word_queue::take_from(const buffer& b, std::uint64_t& head, std::spa
   return count;
 }
 
-word_queue::buffer* word_queue::linked(std::uint64_t block) noexcept {
+std::uint32_t word_queue::linked(std::uint64_t block) noexcept {
   const auto seen = directory()[block & (blocks_ - 1)].load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
-  return label_of(seen) == round_of(block) && number_of(seen) != 0 ? &buffer_at(number_of(seen)) : nullptr;
+  return label_of(seen) == round_of(block) ? number_of(seen) : 0;
 }
 
 // The word at the head has not arrived. Looks backwards what has: whatever a producer appended before a word that is seen is looked at after
@@ -162,18 +162,18 @@ std::size_t word_queue::take_behind_gaps(std::uint64_t head, std::span<word> int
   const auto first_of = [&](std::uint64_t block) { return std::max(head, block * slots_a_buffer); };
   const auto end_of = [&](std::uint64_t block) { return std::min(end, (block + 1) * slots_a_buffer); };
   for (std::uint64_t block = end_block; block-- > first_block;) {
-    buffer* b = linked(block);
-    for (std::uint64_t at = end_of(block); b && at-- > first_of(block);) {
-      auto& stamp = b->slots[at % slots_a_buffer].stamp;
+    const std::uint32_t number = linked(block);
+    for (std::uint64_t at = end_of(block); number != 0 && at-- > first_of(block);) {
+      auto& stamp = buffer_at(number).slots[at % slots_a_buffer].stamp;
       // Acquire pairs with the stores in enqueue, also for who finds the mark.
       if (stamp.load(std::memory_order_acquire) == at + 1) stamp.store((at + 1) | ready, std::memory_order_relaxed);
     }
   }
   std::size_t count = 0;
   for (std::uint64_t block = first_block; block < end_block && count < into.size(); ++block) {
-    buffer* b = linked(block);
-    for (std::uint64_t at = first_of(block); b && at < end_of(block) && count < into.size(); ++at) {
-      slot& s = b->slots[at % slots_a_buffer];
+    const std::uint32_t number = linked(block);
+    for (std::uint64_t at = first_of(block); number != 0 && at < end_of(block) && count < into.size(); ++at) {
+      slot& s = buffer_at(number).slots[at % slots_a_buffer];
       if (s.stamp.load(std::memory_order_relaxed) != ((at + 1) | ready)) continue;
       into[count++] = s.value;
       s.stamp.store((at + 1) | taken, std::memory_order_relaxed);
@@ -188,14 +188,13 @@ std::size_t word_queue::dequeue(std::span<word> into, bool abandon_gaps) noexcep
   std::size_t count = 0;
   while (count < into.size()) {
     const std::uint64_t block = head / slots_a_buffer;
-    auto& entry = directory()[block & (blocks_ - 1)];
-    const std::uint64_t seen = entry.load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
-    if (label_of(seen) != round_of(block) || number_of(seen) == 0) break;
-    count += take_from(buffer_at(number_of(seen)), head, into.subspan(count), abandon_gaps);
+    const std::uint32_t number = linked(block);
+    if (number == 0) break;
+    count += take_from(buffer_at(number), head, into.subspan(count), abandon_gaps);
     if (head / slots_a_buffer == block) break;
     // Release: a producer that finds the entry free must not be overtaken by our reads of the buffer.
-    entry.store(pack(round_of(block + blocks_), 0), std::memory_order_release);
-    return_buffer(number_of(seen));
+    directory()[block & (blocks_ - 1)].store(pack(round_of(block + blocks_), 0), std::memory_order_release);
+    return_buffer(number);
   }
   head_.store(head, std::memory_order_relaxed);
   return count + take_behind_gaps(head, into.subspan(count));

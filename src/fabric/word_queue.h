@@ -84,7 +84,7 @@ class word_queue {
   buffer& block_for_producer(std::uint64_t block) noexcept;
   std::uint32_t try_take_buffer() noexcept;
   void return_buffer(std::uint32_t number) noexcept;
-  buffer* linked(std::uint64_t block) noexcept;  // null: it has not been linked
+  std::uint32_t linked(std::uint64_t block) noexcept;  // the number of its buffer; 0: it has none yet
   std::size_t take_from(const buffer& b, std::uint64_t& head, std::span<word> into, bool abandon_gaps) noexcept;
   std::size_t take_behind_gaps(std::uint64_t head, std::span<word> into) noexcept;
   bool gap_is_abandoned(std::uint64_t ticket) noexcept;
