@@ -140,6 +140,9 @@ constexpr way ways[] = {
      1, 1, 6},
     {"pages at equal distances come in one message", by_hlrc, network_style::messages, 2, 2, read_every_third_page, 1, fetches, 1,
      1, 6},
+    {"copies that were closed to see whether they are used are opened together", " auto ", network_style::messages, 2, 240,
+     [](const turn& t) { write_and_read(t, 8, 8); },
+     1, read_faults, 60, 1, 4},
     {"a home opens its pages together", with_homes, network_style::messages, 2, 2,
      [](const turn& t) {
        for (std::uint32_t p = 0; t.self() == 0 && t.round == 1 && p < 32; ++p) t.read(p);
