@@ -61,7 +61,8 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   if (auto s = take(protocol_, known.make(parts)); !s) return s;
   releases_ = std::make_unique<sync::releases>(*protocol_);
   if (options.chores) chores_ = options.chores();
-  if (protocol_->carries_notices()) {
+  // Words need nobody's attention where they lie. Where the network cannot write them so, they would be messages too, and more of them.
+  if (protocol_->carries_notices() || !port_.can().one_sided) {
     if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, *releases_, chores_.get(), with_all)); !s) return s;
     if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, *releases_, with_all, options.barrier_fan_in)); !s) return s;
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include <weft/thread_number.h>
 
@@ -31,7 +32,7 @@ message_locks::local& message_locks::find(object_number n) {
 bool message_locks::take_here(object_number n) {
   std::scoped_lock guard(lock_);
   const auto found = locals_.find(n);
-  return found != locals_.end() && found->second.arriving.empty() && take(found->second);
+  return found != locals_.end() && !found->second.came && take(found->second);
 }
 
 bool message_locks::take(local& l) {
@@ -41,12 +42,13 @@ bool message_locks::take(local& l) {
   return true;
 }
 
-// Takes the lock if it is here and free, with the notices that came with it.
-bool message_locks::take(object_number n, dsm::notices& granted) {
+// Takes the lock if it is here and free, with what came with it.
+bool message_locks::take(object_number n, grant& with) {
   std::scoped_lock guard(lock_);
   local& l = find(n);
   if (!take(l)) return false;
-  granted.swap(l.arriving);
+  with.came = std::exchange(l.came, false);
+  with.notices.swap(l.arriving);
   return true;
 }
 
@@ -56,24 +58,24 @@ void message_locks::want(object_number n, bool begin) {
 }
 
 result<bool> message_locks::lock(object_number n, duration limit) {
-  dsm::notices granted;
-  if (!take(n, granted)) {
+  grant with;
+  if (!take(n, with)) {
     if (auto* a = port_.activity()) a->count(base::event::lock_waits);
     want(n, true);
-    auto got = wait(n, limit, granted);
+    auto got = wait(n, limit, with);
     want(n, false);
     if (!got || !*got) return got;
   }
-  if (!granted.empty())
-    if (auto acquired = protocol_.acquire(granted); !acquired) return acquired;
+  if (with.came)
+    if (auto acquired = protocol_.acquire(with.notices); !acquired) return acquired;
   return true;
 }
 
 // The lock may come here and be passed on before this thread looks: then it is asked for again.
-result<bool> message_locks::wait(object_number n, duration limit, dsm::notices& granted) {
+result<bool> message_locks::wait(object_number n, duration limit, grant& with) {
   bool taken = false, away = false;
   const auto news = [&] {
-    if (taken || (taken = take(n, granted))) return true;
+    if (taken || (taken = take(n, with))) return true;
     std::scoped_lock guard(lock_);
     const local& l = find(n);
     return away = !l.here && !l.asked;
@@ -141,7 +143,7 @@ void message_locks::serve_forward(const message& m) {
 message_locks::request message_locks::leave(local& l) {
   request to = std::move(l.next.front());
   l.next.pop_front();
-  l.here = l.leaving = false;
+  l.here = l.came = l.leaving = false;
   l.taken = 0;
   return to;
 }
@@ -186,7 +188,7 @@ void message_locks::take_grant(const message& m) {
     std::scoped_lock guard(lock_);
     local& l = find(m.words[0]);
     if (!dsm::take_piece(m, l.arriving)) return;
-    l.here = true;
+    l.here = l.came = true;
     l.asked = false;
     if (l.wanted != 0 || l.next.empty()) return;
     next = leave(l);  // who asked here has given up: it goes on at once

@@ -1,5 +1,5 @@
 // Locks by messages: a manager knows who asked last and forwards each request there; the grant comes from the holder and carries
-// the protocol's notices. As in TreadMarks, and as ViSMI does it.
+// the protocol's notices, if there are any. As in TreadMarks, and as ViSMI does it.
 //
 // The lock stays where it was last: who locks it again there needs no message. Initially it is at its manager.
 #pragma once
@@ -36,9 +36,15 @@ class message_locks final : public locks {
     node_id from;
     dsm::notices knowledge;
   };
+  // What a lock that was taken came with.
+  struct grant {
+    bool came = false;  // from another node
+    dsm::notices notices;
+  };
   // What this node knows of one lock.
   struct local {
     bool here = false;         // the lock is at this node
+    bool came = false;         // from another node, and nobody here has acquired since
     std::uint32_t holder = 0;  // which of its threads holds it
     bool asked = false;        // a request of this node is under way
     std::uint32_t wanted = 0;  // threads of this node that wait for it
@@ -54,9 +60,9 @@ class message_locks final : public locks {
 
   local& find(object_number n);  // with lock_
   static bool take(local& l);    // with lock_
-  bool take(object_number n, dsm::notices& granted);
+  bool take(object_number n, grant& with);
   void want(object_number n, bool begin);
-  result<bool> wait(object_number n, duration limit, dsm::notices& granted);
+  result<bool> wait(object_number n, duration limit, grant& with);
   status ask(object_number n);
   request leave(local& l);  // with lock_: to whom
   status pass_on(object_number n, request to);
