@@ -86,6 +86,10 @@ using body = std::function<void(fabric::fabric& port, meeting& where)>;
 // `lost` are nodes whose end, however it comes, is part of the test.
 void run_on_nodes(const setup& what, const body& run, const std::set<node_id>& lost = {});
 
+// Ends a node that is among the lost, as a crash does. The processes of libfabric's shm provider share spin locks, and one that dies inside
+// takes its peers along: weft chooses that provider on demand only, and a node that uses it is outside when it dies here.
+[[noreturn]] void die(const setup& what, fabric::fabric& port);
+
 // Bytes to send, and whether they came. What is compiled as tests are takes long over every byte: these take eight, and more, at a time.
 std::vector<std::byte> pattern(std::uint64_t seed, std::size_t size);
 bool same(bytes a, bytes b);

@@ -643,10 +643,7 @@ TEST_P(port_contract, the_nodes_left_hear_of_a_node_that_died) {
         where.barrier();
         if (port.self() == victim) {
           where.leave();
-          // The processes of libfabric's shm provider share spin locks, and one that dies inside takes its peers along: weft chooses that
-          // provider on demand only, and this test kills a node that is outside.
-          if (GetParam().provider == "shm") port.close();
-          ::_exit(9);
+          die(GetParam(), port);
         }
         const auto start = std::chrono::steady_clock::now();
         status s;

@@ -124,7 +124,7 @@ nothing_is_left() {
   for link in /proc/[0-9]*/cwd; do
     local pid=${link#/proc/}
     pid=${pid%/cwd}
-    [ "$(readlink "$link" 2>/dev/null)" != "$PWD" ] || [ "$pid" = $BASHPID ] || [ "$pid" = "${holder:-}" ] || left="$left $pid"
+    [ ! "$link" -ef . ] || [ "$pid" = $BASHPID ] || [ "$pid" = "${holder:-}" ] || left="$left $pid"
   done
   [ -z "$left" ] || fail "still running:$left"
 }

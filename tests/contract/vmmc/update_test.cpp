@@ -1,5 +1,4 @@
 // Export, import and deliberate update: what weft/vmmc.h promises, on every fabric.
-#include <csignal>
 
 #include "contract/vmmc/fixture.h"
 
@@ -221,7 +220,7 @@ TEST_P(vmmc_update, peers_of_a_node_that_dies_in_the_middle_of_transfers_hear_it
         if (port.self() == victim) {
           for (int i = 0; i < 3; ++i) all[0].update(0, block).ignore();
           where.leave();
-          std::raise(SIGKILL);
+          die(GetParam(), port);
         }
         const auto start = std::chrono::steady_clock::now();
         status s;
