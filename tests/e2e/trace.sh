@@ -25,7 +25,7 @@ an_hlrc_fault_asks_the_home_and_an_unlock_sends_the_changes() {
   expect_during 'read fault' \
     '1:read fault 1:fetch 1:send page_request 0:handle page_request 0:send page_reply 1:handle page_reply'
   expect_during 'lock' \
-    '1:lock 1:send lock_request 0:handle lock_request 0:send lock_forward 0:handle lock_forward 0:send lock_grant 1:handle lock_grant'
+    '1:lock 1:send lock_request 0:handle lock_request 0:send lock_forward 0:handle lock_forward 0:send lock_grant 1:handle lock_grant 1:acquire'
   expect_during 'unlock' \
     '1:unlock 1:release 1:send home_changes 0:handle home_changes 0:send home_changes_reply 1:handle home_changes_reply'
 }
