@@ -6,7 +6,8 @@
 //
 // Order. Operations from one node to one destination are performed there in the order in which they were issued, by whichever
 // thread, as long as the issuing calls themselves were ordered: a put is seen before a message, a word or an atomic that was
-// issued after it. Two lanes are the exception: a message on the reply lane may overtake requests.
+// issued after it. There are two exceptions: a message on the reply lane may overtake requests, and gets that are under way together
+// are performed in any order.
 //
 // Completion. put, put_runs, enqueue and send return when the source may be reused, which says nothing about the destination.
 // fence(node) returns when everything issued before it has been performed there. Failures that can only be found at the
