@@ -46,10 +46,10 @@ struct extent {
   }
 };
 
-// Part of space, by its level and its number on the Morton curve.
+// Part of space, by its level and its number on the Morton curve. Trivial, so that arrays of what contains one need nobody to construct them.
 struct cell {
-  unsigned level = 0;
-  std::uint64_t number = 0;
+  unsigned level;
+  std::uint64_t number;
 
   cell part(std::uint64_t octant) const noexcept { return {level + 1, number << 3 | octant}; }
   // Of the keys of the bodies in it, and one past the last.

@@ -26,7 +26,7 @@ constexpr std::size_t most_connecting = 64;                          // agents t
 constexpr base::nanoseconds patience_for_agent = 30 * base::second;  // to be started and to say so
 constexpr base::nanoseconds patience_for_end = 10 * base::second;    // agents kill after 2 s and give up after 5 more
 constexpr base::nanoseconds patience_for_commands = 2 * base::second;
-constexpr base::nanoseconds patience_for_output = 2 * base::second;  // once somebody pressed Ctrl-C
+constexpr base::nanoseconds patience_after_interrupt = 2 * base::second;  // once somebody pressed Ctrl-C
 
 std::string broken_output(const char* what, int why) {
   if (why == EPIPE) return base::format("%s was closed; the job was ended", what);
@@ -163,7 +163,7 @@ void run_launcher::take_signals() {
 void run_launcher::interrupted(int number) {
   const bool again = std::exchange(interrupted_, true);
   decide(128 + number, base::format("signal %d (%s) ended the job", number, strsignal(number)));
-  loop_.after(patience_for_output, [this] { given_up_on_output_ = true; });
+  loop_.after(patience_after_interrupt, [this] { given_up_on_output_ = true; });
   end_agents(again || ending_);
 }
 

@@ -7,7 +7,7 @@ namespace weft::runtime {
 
 namespace {
 
-constexpr std::size_t most_pages = 64, most_locks = 16;
+constexpr std::size_t pages_a_sample = 64, locks_a_sample = 16;
 
 }  // namespace
 
@@ -39,10 +39,10 @@ std::string sample(base::activity& a, base::nanoseconds began, observed& shared,
   const auto cost = shared.cost_of_watching();
   out.close().seconds("watching", cost.phases + cost.pages).open("pages", '[');
   if (const auto* profile = shared.profile())
-    for (const auto& u : profile->used(most_pages))
+    for (const auto& u : profile->used(pages_a_sample))
       out.open(nullptr, '[').number(nullptr, u.page).number(nullptr, u.cost()).close();
   out.close().open("locks", '[');
-  std::size_t left = most_locks;
+  std::size_t left = locks_a_sample;
   for (const auto& c : a.most_contended()) {
     if (left-- == 0) break;
     out.open(nullptr, '[').text(nullptr, name_of(c.what)).number(nullptr, c.waits).seconds(nullptr, c.waited).close();

@@ -16,7 +16,7 @@ using base::format;
 using base::trace;
 using base::trace_kind;
 
-constexpr std::size_t piece_bytes = 1 << 20;
+constexpr std::size_t written_at_once = 1 << 20;
 
 struct told {
   clock_difference clock;
@@ -155,7 +155,7 @@ void write_trace(const std::vector<base::byte_buffer>& nodes, const std::functio
   const auto add = [&](const std::string& line) {
     text += (first ? "" : ",\n") + line;
     first = false;
-    if (text.size() < piece_bytes) return;
+    if (text.size() < written_at_once) return;
     piece(text);
     text.clear();
   };
