@@ -35,7 +35,7 @@ status lock_in_memory(const memory& m) {
 
 os::spin_policy choose_spin_policy(const fabric_options& options) {
   os::spin_policy policy;
-  const auto cores = static_cast<node_id>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  static const auto cores = static_cast<node_id>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));  // the C library reads a file
   policy.crowded = options.share_cores || options.nodes_on_host > cores;
   return policy;
 }
@@ -47,8 +47,8 @@ message_port::message_port(const fabric_options& options)
       handlers_(std::make_unique<std::atomic<const handler*>[]>(most_handlers)),
       deferred_(options.nodes),
       failures_(options.nodes),
-      failed_(std::make_unique<std::atomic<bool>[]>(options.nodes)),
-      queues_(std::make_unique<std::array<local_queue, most_queues>>()) {
+      failed_(std::make_unique<std::atomic<bool>[]>(options.nodes)) {
+  queues_.grow();  // 0 is no queue
   register_own_handlers();
 }
 
@@ -347,7 +347,8 @@ result<queue> message_port::make_queue(std::size_t bound) {
   const std::size_t size = os::round_to_pages(word_queue::footprint(bound));
   std::scoped_lock lock(queues_lock_);
   for (std::uint32_t id = 1; id < most_queues; ++id) {
-    local_queue& q = (*queues_)[id];
+    if (id == queues_.size()) queues_.grow();
+    local_queue& q = queues_[id];
     if (q.words) continue;
     if (!can().any_memory) {
       auto file = os::create_memory_file(base::format("weft-%u-queue", self()), size);
@@ -374,8 +375,8 @@ status message_port::drop_queue(const queue& q) {
 }
 
 message_port::local_queue* message_port::find_queue(std::uint32_t id, std::uint64_t capability) {
-  if (id >= most_queues || capability == 0) return nullptr;
-  local_queue& q = (*queues_)[id];
+  if (id >= queues_.size() || capability == 0) return nullptr;
+  local_queue& q = queues_[id];
   return q.capability.load(std::memory_order_acquire) == capability ? &q : nullptr;
 }
 

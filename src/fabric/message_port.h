@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "base/growing_array.h"
 #include "fabric/driver.h"
 #include "fabric/fabric.h"
 #include "fabric/reply_table.h"
@@ -218,7 +219,7 @@ class message_port : public fabric, protected driven {
   std::atomic<bool> any_failed_{false};
 
   std::mutex queues_lock_;             // guards making and dropping
-  std::unique_ptr<std::array<local_queue, most_queues>> queues_;
+  base::growing_array<local_queue, most_queues> queues_;
 
   struct allocation {
     os::unique_fd file;

@@ -2,16 +2,15 @@
 
 namespace weft::fabric {
 
-reply_table::reply_table() : entries_(std::make_unique<std::array<pending_reply, most>>()) {
-  for (std::size_t i = most; i-- > 0;) free_.push_back(static_cast<std::uint16_t>(i));
-}
-
 std::optional<word> reply_table::open(node_id node) {
   std::scoped_lock lock(lock_);
-  if (free_.empty()) return std::nullopt;
+  if (free_.empty()) {
+    if (entries_.full()) return std::nullopt;
+    free_.push_back(static_cast<std::uint16_t>(entries_.grow()));
+  }
   const std::uint16_t index = free_.back();
   free_.pop_back();
-  pending_reply& p = (*entries_)[index];
+  pending_reply& p = entries_[index];
   p.node = node;
   p.sentence.clear();
   p.window = {};
@@ -31,8 +30,8 @@ void reply_table::close(word token) {
 
 reply_table::claim reply_table::find(word token, node_id from) {
   const word index = token & 0xffffffff;
-  if (index >= most) return {};
-  claim c{std::unique_lock(lock_), &(*entries_)[index]};
+  if (index >= entries_.size()) return {};
+  claim c{std::unique_lock(lock_), &entries_[index]};
   if (c->done.load(std::memory_order_relaxed) || c->generation != token >> 32 || c->node != from) return {};
   return c;
 }

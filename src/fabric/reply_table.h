@@ -5,15 +5,15 @@
 // waits for that to end. The requester reads results once `done`.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <weft/port.h>
+
+#include "base/growing_array.h"
 
 namespace weft::fabric {
 
@@ -53,20 +53,18 @@ class reply_table {
     pending_reply* operator->() const noexcept { return reply; }
   };
 
-  reply_table();
-
   // A fresh entry and its token, or nothing when all are in use.
   std::optional<word> open(node_id node);
-  pending_reply& at(word token) noexcept { return (*entries_)[token & (most - 1)]; }
+  pending_reply& at(word token) noexcept { return entries_[token & (most - 1)]; }
   void close(word token);
 
   // For the driver. The token comes from outside and may be anything; the reply must come from the node that was asked.
   claim find(word token, node_id from);
 
  private:
-  std::mutex lock_;  // guards free_, generations, and entries while they are claimed
-  std::vector<std::uint16_t> free_;
-  std::unique_ptr<std::array<pending_reply, most>> entries_;
+  std::mutex lock_;  // guards free_, generations, who makes entries, and entries while they are claimed
+  std::vector<std::uint16_t> free_;  // of those that have been made
+  base::growing_array<pending_reply, most> entries_;
 };
 
 }  // namespace weft::fabric

@@ -40,8 +40,9 @@ result<window> window_table::open(const memory& m, rights allowed) {
   for (std::size_t tried = 0; tried < port::most_windows; ++tried) {
     const std::uint32_t id = next_;
     next_ = next_ + 1 < port::most_windows ? next_ + 1 : 1;
-    entry& e = (*entries_)[id];
-    if (id == 0 || e.capability.load(std::memory_order_relaxed) != 0) continue;
+    if (id == entries_.size()) entries_.grow();
+    entry& e = entries_[id];
+    if (e.capability.load(std::memory_order_relaxed) != 0) continue;
     e.where = m;
     e.allowed = allowed;
     const std::uint64_t capability = new_capability();
@@ -53,8 +54,8 @@ result<window> window_table::open(const memory& m, rights allowed) {
 
 status window_table::close(const window& w) {
   std::scoped_lock lock(opening_);
-  if (w.id >= port::most_windows) return {errc::revoked, "no such window"};
-  entry& e = (*entries_)[w.id];
+  if (w.id >= entries_.size()) return {errc::revoked, "no such window"};
+  entry& e = entries_[w.id];
   std::uint64_t expected = w.capability;
   // Sequentially consistent, as is enter()'s increment and look: either we see the user or it sees the closing.
   if (w.capability == 0 || !e.capability.compare_exchange_strong(expected, 0))
@@ -65,8 +66,8 @@ status window_table::close(const window& w) {
 
 window_table::access window_table::enter(std::uint32_t id, std::uint64_t capability, std::uint64_t offset, std::size_t size,
                                          rights need, node_id self) {
-  if (id >= port::most_windows || capability == 0) return access(refuse_revoked(self, id));
-  entry& e = (*entries_)[id];
+  if (id >= entries_.size() || capability == 0) return access(refuse_revoked(self, id));
+  entry& e = entries_[id];
   e.users.fetch_add(1);
   access held(&e);
   if (e.capability.load() != capability) return access(refuse_revoked(self, id));

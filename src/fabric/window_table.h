@@ -4,12 +4,12 @@
 // Thread-safe. An access holds the window until it is over; close() waits for those under way.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <memory>
 #include <mutex>
 
 #include <weft/port.h>
+
+#include "base/growing_array.h"
 
 namespace weft::fabric {
 
@@ -45,7 +45,7 @@ class window_table {
     status failure_;
   };
 
-  window_table() : entries_(std::make_unique<std::array<entry, port::most_windows>>()) {}
+  window_table() { entries_.grow(); }  // 0 is no window
 
   result<window> open(const memory& m, rights allowed);
   status close(const window& w);
@@ -53,12 +53,12 @@ class window_table {
   // `name` is who asks, for the sentence of a refusal.
   access enter(std::uint32_t id, std::uint64_t capability, std::uint64_t offset, std::size_t size, rights need, node_id self);
 
-  const entry& at(std::uint32_t id) const { return (*entries_)[id]; }
+  const entry& at(std::uint32_t id) const { return entries_[id]; }
 
  private:
-  std::mutex opening_;  // guards the choice of a free entry and its closing
+  std::mutex opening_;  // guards the choice of a free entry, the making of new ones, and closing
   std::uint32_t next_ = 1;
-  std::unique_ptr<std::array<entry, port::most_windows>> entries_;
+  base::growing_array<entry, port::most_windows> entries_;
 };
 
 // The sentences of refused accesses; the same words wherever the check is made.

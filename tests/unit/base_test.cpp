@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/counters.h"
+#include "base/growing_array.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -61,6 +62,33 @@ TEST(text, sizes_durations_and_shares_are_read_as_people_write_them) {
 TEST(text, split_keeps_empty_parts) {
   EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
   EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
+}
+
+TEST(growing_array, elements_are_made_one_by_one_stay_where_they_are_and_end_with_it) {
+  static int alive;
+  alive = 0;
+  struct element {
+    element() { ++alive; }
+    ~element() { --alive; }
+    int value = 7;
+  };
+  {
+    growing_array<element, 3> all;
+    EXPECT_EQ(all.size(), 0u);
+    EXPECT_EQ(alive, 0);
+    EXPECT_EQ(all.grow(), 0u);
+    element& first = all[0];
+    first.value = 8;
+    EXPECT_FALSE(all.full());
+    EXPECT_EQ(all.grow(), 1u);
+    EXPECT_EQ(all.grow(), 2u);
+    EXPECT_TRUE(all.full());
+    EXPECT_EQ(&all[0], &first);
+    EXPECT_EQ(all[0].value, 8);
+    EXPECT_EQ(all[2].value, 7);
+    EXPECT_EQ(alive, 3);
+  }
+  EXPECT_EQ(alive, 0);
 }
 
 TEST(random, the_same_seed_gives_the_same_sequence_within_its_bounds) {
