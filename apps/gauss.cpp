@@ -3,8 +3,9 @@
 //
 // The rows are dealt in small blocks, with one flag a block: whoever waits for it applies all its pivot rows at once, which touches
 // the own rows once instead of once for every pivot. `--block 1` is the paper's one flag a row. The next pivot rows are made first
-// of all, so that nobody waits for them while their owner does the rest (look-ahead). `--locks` is the paper's way to make flags: a lock
-// that the owner holds until the rows are there, and that everybody who waits for them takes and gives back.
+// of all, so that nobody waits for them while their owner does the rest (look-ahead). `--in-turn` makes them when all of the owner's rows
+// have been worked on. `--locks` is the paper's way to make flags: a lock that the owner holds until the rows are there, and that everybody
+// who waits for them takes and gives back. The pivots are read under it.
 //
 //   weft run -n 4 build/bin/gauss --size 1024 --verify
 #include <weft/weft.h>
@@ -26,7 +27,7 @@ namespace {
 
 struct problem {
   std::size_t size = 640, block = 16;
-  bool locks = false;
+  bool locks = false, in_turn = false;
 };
 
 // That a block's rows can serve as pivot rows: one of the two.
@@ -67,18 +68,18 @@ class matrix {
   app::shared_array<double> elements_;
 };
 
-// row -= row[k] / pivot[k] * pivot, from column k up to `last`; the factor stays in row[k].
-void eliminate(double* __restrict row, const double* pivot, std::size_t k, std::size_t last) {
-  const double factor = row[k] /= pivot[k];
-  for (std::size_t j = k + 1; j < last; ++j) row[j] -= factor * pivot[j];
+// row -= row[k] / pivot * pivot_row, from column k up to `last`; the factor stays in row[k].
+void eliminate(double* __restrict row, double pivot, const double* pivot_row, std::size_t k, std::size_t last) {
+  const double factor = row[k] /= pivot;
+  for (std::size_t j = k + 1; j < last; ++j) row[j] -= factor * pivot_row[j];
 }
 
 // One worker's part.
 class elimination {
  public:
-  elimination(const matrix& a, announcements& made, bool locks, weft::worker& me)
-      : a_(a), made_(made), locks_(locks), me_(me), packed_(a.rows_of(0) * a.size()) {
-    for (std::size_t block = me.rank(); locks && block < a.blocks(); block += me.size()) made[block].until_ready.lock();
+  elimination(const matrix& a, announcements& made, const problem& p, weft::worker& me)
+      : a_(a), made_(made), locks_(p.locks), in_turn_(p.in_turn), me_(me), pivots_(p.block), packed_(p.block * a.size()) {
+    for (std::size_t block = me.rank(); locks_ && block < a.blocks(); block += me.size()) made[block].until_ready.lock();
   }
 
   void run() {
@@ -91,8 +92,9 @@ class elimination {
       pack(pivots);
       for (std::size_t block = next; block < a_.blocks(); block += me_.size()) {
         apply(pivots, block);
-        if (block == pivots + 1) complete(block);
+        if (block == pivots + 1 && !in_turn_) complete(block);
       }
+      if (next == pivots + 1 && in_turn_) complete(next);
       bar.reached(pivots + 1);
     }
   }
@@ -110,14 +112,17 @@ class elimination {
   void complete(std::size_t block) {
     const std::size_t first = a_.first_of(block), last = first + a_.rows_of(block);
     for (std::size_t k = first; k < last; ++k)
-      for (std::size_t i = k + 1; i < last; ++i) eliminate(a_.row(i), a_.row(k), k, a_.size());
+      for (std::size_t i = k + 1; i < last; ++i) eliminate(a_.row(i), a_.row(k)[k], a_.row(k), k, a_.size());
     locks_ ? made_[block].until_ready.unlock() : made_[block].ready.set();
   }
 
   void await(std::size_t block) {
-    if (!locks_) return made_[block].ready.wait();
-    if (mine(block)) return;
-    const std::scoped_lock passed(made_[block].until_ready);
+    std::unique_lock<weft::mutex> passed;
+    if (!locks_)
+      made_[block].ready.wait();
+    else if (!mine(block))
+      passed = std::unique_lock(made_[block].until_ready);
+    for (std::size_t i = 0, k = a_.first_of(block); i < a_.rows_of(block); ++i, ++k) pivots_[i] = a_.row(k)[k];
   }
 
   std::size_t first_column(std::size_t pivots) const noexcept { return a_.first_of(pivots) + a_.rows_of(pivots); }
@@ -136,7 +141,7 @@ class elimination {
     const std::size_t k0 = a_.first_of(pivots), depth = a_.rows_of(pivots), rows = a_.rows_of(block);
     double* own = a_.row(a_.first_of(block));
     for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t k = k0; k < k0 + depth; ++k) eliminate(own + i * a_.stride(), a_.row(k), k, k0 + depth);
+      for (std::size_t k = k0; k < k0 + depth; ++k) eliminate(own + i * a_.stride(), pivots_[k - k0], a_.row(k), k, k0 + depth);
     const double* packed = packed_.data();
     for (std::size_t j = k0 + depth; j < a_.size(); j += panel) {
       const std::size_t width = std::min(panel, a_.size() - j);
@@ -147,9 +152,10 @@ class elimination {
 
   const matrix& a_;
   announcements& made_;
-  const bool locks_;
+  const bool locks_, in_turn_;
   weft::worker& me_;
-  std::vector<double> packed_;
+  std::vector<double> pivots_;  // of the block whose rows serve as pivot rows
+  std::vector<double> packed_;  // their other columns
 };
 
 template <typename Visit>
@@ -168,7 +174,7 @@ app::outcome run(const problem& p, const app::options& o) {
     for_own_rows(a, me, [&](std::size_t i) {
       for (std::size_t j = 0; j < p.size; ++j) a.row(i)[j] = app::dense_element(o.seed, p.size, i, j);
     });
-    elimination mine(a, *made, p.locks, me);
+    elimination mine(a, *made, p, me);
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
     app::checksum own;
     for_own_rows(a, me, [&](std::size_t i) {
@@ -193,6 +199,7 @@ int main(int argc, char** argv) {
   o.number("--size", p.size, "rows and columns of the matrix", {1, 65536});
   o.number("--block", p.block, "rows that are dealt, announced and applied together", {1, 256});
   o.flag("--locks", p.locks, "announce pivot rows by locks instead of flags");
+  o.flag("--in-turn", p.in_turn, "make the next pivot rows after a worker's other rows, not before them");
   if (const auto status = o.parse(job, argc, argv)) return *status;
   p.block = std::min(p.block, p.size);
   const auto result = app::repeated(o, [&] { return run(p, o); });

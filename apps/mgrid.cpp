@@ -5,8 +5,8 @@
 // An iteration is a V-cycle (v_cycle.h) over grids each of which has half the points of the one before it in every direction.
 // Relaxation is red-black with over-relaxation;
 // the residual goes down by full weighting, the correction comes up by trilinear interpolation.
-// `--by-residual` relaxes as the kernel of NAS does: finds the residual of all points, and then adds a multiple of it to the solution (of NAS's
-// smoother the point itself only). Both go through all points one after another, and write each.
+// `--by-residual` relaxes as the kernel of NAS does: finds the residual of all points, direction by direction, and then adds a multiple of it to
+// the solution (of NAS's smoother the point itself only). Both go through all points one after another, and write each.
 //
 // Every grid is distributed in blocks of planes, or with `--bars` of planes' rows; a worker writes its own rows and reads those next to
 // them. Each point's new value is made from the same numbers in the same order whoever makes it, so the result does not depend on the
@@ -135,11 +135,22 @@ struct grid {
                [&](std::size_t k, double neighbours) { own[k] += omega * ((neighbours - wanted[k]) * inverse - own[k]); });
   }
 
+  // Direction by direction.
   void find_residual(std::size_t r) const {
-    const place p = places[r];
-    double* left = row(residual, p);
-    const double *own = row(solution, p), *wanted = row(source, p), middle = diagonal();
-    for_points(p, 0, 1, [&](std::size_t k, double neighbours) { left[k] = wanted[k] - (neighbours - middle * own[k]); });
+    const auto [i, j] = places[r];
+    const std::size_t last = s.columns - 1;
+    const double *own = row(solution, r), *wanted = row(source, r), middle = diagonal(), weight = along_columns();
+    double* __restrict left = row(residual, r);
+    const auto begin = [&](std::size_t k, double sides) { left[k] = wanted[k] + middle * own[k] - weight * sides; };
+    begin(0, own[last] + own[1]);
+    for (std::size_t k = 1; k < last; ++k) begin(k, own[k - 1] + own[k + 1]);
+    begin(last, own[last - 1] + own[0]);
+    subtract(left, along_planes(), row(solution, {before(i, s.planes), j}), row(solution, {after(i, s.planes), j}));
+    subtract(left, along_rows(), row(solution, {i, before(j, s.rows)}), row(solution, {i, after(j, s.rows)}));
+  }
+
+  void subtract(double* __restrict left, double weight, const double* from, const double* and_from) const {
+    for (std::size_t k = 0; k < s.columns; ++k) left[k] -= weight * (from[k] + and_from[k]);
   }
 
   void add_residual(std::size_t r) const {

@@ -13,8 +13,18 @@
 
 namespace weft::cli::simulator {
 
-simulation experiment::simulation_of(const point& p) const {
-  const auto& program = *std::find_if(programs_.begin(), programs_.end(), [&](const auto& each) { return each.name == p.program; });
+const program& experiment::of(const point& p) const {
+  return *std::find_if(programs_.begin(), programs_.end(), [&](const auto& each) { return each.name == p.program; });
+}
+
+double experiment::cycles(const point& p) const {
+  double sum = 0;
+  for (const auto& r : reports_.at(p)) sum += r.at("cycles").get<double>();
+  return sum / of(p).seeds;
+}
+
+simulation experiment::simulation_of(const point& p, std::size_t seed) const {
+  const auto& program = of(p);
   const auto& system = *std::find_if(systems_.begin(), systems_.end(), [&](const auto& each) { return each.name == p.system; });
   simulation s;
   s.name = p.program + " on " + std::to_string(p.processors) + " processors, " + p.system;
@@ -23,6 +33,10 @@ simulation experiment::simulation_of(const point& p) const {
   const auto& size = request_.quick ? program.quick : program.arguments;
   s.words.insert(s.words.end(), size.begin(), size.end());
   s.words.insert(s.words.end(), system.arguments.begin(), system.arguments.end());
+  if (program.seeds > 1) {
+    s.name += ", seed " + std::to_string(seed);
+    s.words.insert(s.words.end(), {"--seed", std::to_string(seed)});
+  }
   s.settings = system.settings;
   s.settings["processors"] = std::to_string(p.processors);
   for (const auto& [name, value] : p.variation) s.settings[name] = value;
@@ -32,26 +46,30 @@ simulation experiment::simulation_of(const point& p) const {
 
 void experiment::run() {
   std::vector<simulation> all;
-  for (const auto& each : reports_) all.push_back(simulation_of(each.first));
+  for (const auto& [p, reports] : reports_)
+    for (std::size_t seed = 1; seed <= reports.size(); ++seed) all.push_back(simulation_of(p, seed));
   for (const auto& s : all) check(s);
   auto outcomes = run_all(all, request_.how);
-  std::size_t i = 0;
-  for (auto& each : reports_) each.second = std::move(outcomes[i++].report);
+  auto next = outcomes.begin();
+  for (auto& [p, reports] : reports_)
+    for (auto& r : reports) r = std::move(next++->report);
 }
 
 nlohmann::json experiment::all() const {
   auto list = nlohmann::json::array();
-  for (const auto& each : reports_) list.push_back(each.second);
+  for (const auto& [p, reports] : reports_)
+    for (const auto& r : reports) list.push_back(r);
   return list;
 }
 
 double experiment::references_per_second() const {
   double references = 0, seconds = 0;
-  for (const auto& [p, r] : reports_) {
-    const double of_processor = r.at("processor_seconds").get<double>();
-    references += r.at("references_per_second").get<double>() * of_processor;
-    seconds += of_processor;
-  }
+  for (const auto& [p, reports] : reports_)
+    for (const auto& r : reports) {
+      const double of_processor = r.at("processor_seconds").get<double>();
+      references += r.at("references_per_second").get<double>() * of_processor;
+      seconds += of_processor;
+    }
   return references / std::max(seconds, 1e-9);
 }
 

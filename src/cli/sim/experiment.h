@@ -1,4 +1,4 @@
-// A paper's experiments: programs on systems, with variations, simulated once each, asked for by name. And its claims, each a check
+// A paper's experiments: programs on systems, with variations, simulated once for each seed, asked for by name. And its claims, each a check
 // that can fail.
 #pragma once
 
@@ -19,6 +19,7 @@ struct program {
   std::vector<std::string> arguments;  // the paper's size
   std::vector<std::string> quick;      // a small one
   double weight;                       // seconds at the paper's size, about
+  unsigned seeds = 1;                  // of its data: the mean of so many runs counts, where the time of one depends on chance
 };
 
 struct system {
@@ -47,23 +48,24 @@ class experiment {
   experiment(std::vector<program> programs, std::vector<system> systems, const request& r)
       : programs_(std::move(programs)), systems_(std::move(systems)), request_(r) {}
 
-  void want(const point& p) { reports_[p]; }
+  void want(const point& p) { reports_[p].resize(of(p).seeds); }
   void run();  // all that are wanted
 
-  const nlohmann::json& report(const point& p) const { return reports_.at(p); }
-  double cycles(const point& p) const { return report(p).at("cycles").get<double>(); }
+  const nlohmann::json& report(const point& p) const { return reports_.at(p).front(); }
+  double cycles(const point& p) const;
   double ratio(const point& a, const point& b) const { return cycles(a) / cycles(b); }
   const std::vector<program>& programs() const noexcept { return programs_; }
   nlohmann::json all() const;  // every run's report
   double references_per_second() const;  // of processor time
 
  private:
-  simulation simulation_of(const point& p) const;
+  const program& of(const point& p) const;
+  simulation simulation_of(const point& p, std::size_t seed) const;
 
   std::vector<program> programs_;
   std::vector<system> systems_;
   const request& request_;
-  std::map<point, nlohmann::json> reports_;
+  std::map<point, std::vector<nlohmann::json>> reports_;  // by seed
 };
 
 struct claim {
