@@ -5,8 +5,8 @@
 //   b.add("node 1", {1.1, 0.4, 0.1});
 //   page << b.svg();
 //
-// Bars with the same group stand together and have its name under them. Any number of bars fits: they get thinner, and only some are
-// labelled. Values are not negative.
+// Bars with the same group stand together and have its name under them. Plain bars in groups have a colour for each label, and the legend tells
+// them. Any number of bars fits: they get thinner, and only some are labelled. Values are not negative.
 #pragma once
 
 #include <string>
@@ -28,7 +28,8 @@ class bars {
     std::vector<double> values;
     double sum() const;
   };
-  std::string legend() const;
+  bool by_label() const noexcept;  // whether colours tell labels, and not parts
+  std::vector<std::string> coloured() const;
 
   std::string title_, y_label_;
   std::vector<std::string> parts_;

@@ -57,6 +57,17 @@ TEST(bars, tell_every_part_and_its_share) {
   EXPECT_EQ(svg.find("node 1: lock"), std::string::npos);  // nothing to see
 }
 
+TEST(bars, plain_ones_in_groups_are_told_apart_by_colour) {
+  bars b("t", "y", {"time"});
+  for (const char* program : {"sor", "fft"})
+    for (const char* way : {"one", "other"}) b.add(way, {1}, program);
+  const auto svg = b.svg();
+  EXPECT_EQ(count(svg, ">one<"), 1u) << "in the legend";
+  EXPECT_EQ(count(svg, ">sor<"), 1u);
+  EXPECT_EQ(count(svg, "'f0'"), 3u) << "two bars and the legend";
+  EXPECT_EQ(count(svg, "'f1'"), 3u);
+}
+
 TEST(bars, label_only_some_when_there_are_many) {
   bars b("t", "y", {"part"});
   for (int i = 0; i < 1000; ++i) b.add("b" + std::to_string(i), {1});
