@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <vector>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -13,10 +14,6 @@ namespace weft::fabric::reliable {
 namespace {
 
 constexpr std::size_t stride_bytes = clnh_stride_bytes, stride_words = stride_bytes / 8;
-
-// Adds `strides` strides of `message` to `into`, with the key from word `at` on, and copies them to `to` if that is not null.
-using strides_function = void (*)(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides,
-                                  clnh_digest& into);
 
 // Carry-less product, four bits of `b` at a time.
 clnh_digest product(std::uint64_t a, std::uint64_t b) {
@@ -102,44 +99,69 @@ template <bool copying>
   add(_mm_xor_si128(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1)), into);
 }
 
-void narrow_strides(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides,
-                    clnh_digest& into) {
-  to ? narrow_loop<true>(&key.words[at], to, message, strides, into) : narrow_loop<false>(&key.words[at], to, message, strides, into);
+template <bool copying>
+[[gnu::target("vpclmulqdq,avx512f")]] inline void wider_add(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t s,
+                                                            __m512i& sum) {
+  const __m512i m = _mm512_loadu_si512(message + s * stride_bytes);
+  if constexpr (copying) _mm512_storeu_si512(to + s * stride_bytes, m);
+  const __m512i keyed = _mm512_xor_si512(m, _mm512_load_si512(key + s * stride_words));
+  sum = _mm512_xor_si512(sum, _mm512_clmulepi64_epi128(keyed, keyed, 0x10));
 }
 
-void wide_strides(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides,
-                  clnh_digest& into) {
-  to ? wide_loop<true>(&key.words[at], to, message, strides, into) : wide_loop<false>(&key.words[at], to, message, strides, into);
+// Four strides at once.
+template <bool copying>
+[[gnu::target("vpclmulqdq,avx512f")]] void wider_loop(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t strides,
+                                                      clnh_digest& into) {
+  constexpr std::size_t at_once = 4;
+  __m512i sums[at_once] = {};
+  std::size_t at = 0;
+  for (; at + at_once <= strides; at += at_once)
+    for (std::size_t i = 0; i < at_once; ++i) wider_add<copying>(key, to, message, at + i, sums[i]);
+  for (; at < strides; ++at) wider_add<copying>(key, to, message, at, sums[0]);
+  const __m512i sum = _mm512_xor_si512(_mm512_xor_si512(sums[0], sums[1]), _mm512_xor_si512(sums[2], sums[3]));
+  alignas(sizeof sum) __m128i parts[4];
+  _mm512_store_si512(parts, sum);
+  add(_mm_xor_si128(_mm_xor_si128(parts[0], parts[1]), _mm_xor_si128(parts[2], parts[3])), into);
 }
 
-strides_function widest() {
-  if (__builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("avx2")) return wide_strides;
-  return __builtin_cpu_supports("pclmul") ? narrow_strides : plain_strides;
-}
+using loop = void(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t strides, clnh_digest& into);
 
-#else
-
-strides_function widest() {
-  return plain_strides;
+template <loop* copying, loop* adding>
+void either(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides, clnh_digest& into) {
+  (to ? copying : adding)(&key.words[at], to, message, strides, into);
 }
 
 #endif
 
-strides_function chosen() {
-  static const strides_function best = widest();
-  return best;
+void add_strides(const clnh_key& key, std::size_t at, std::byte* to, bytes strides, clnh_digest& into) {
+  static const auto fastest = clnh_ways().front().add;
+  assert(at % stride_bytes == 0 && strides.size() % stride_bytes == 0 && at + strides.size() <= clnh_block_bytes);
+  fastest(key, at / 8, to, strides.data(), strides.size() / stride_bytes, into);
 }
 
 }  // namespace
 
+std::span<const clnh_way> clnh_ways() {
+  static const std::vector<clnh_way> ways = [] {
+    std::vector<clnh_way> all;
+#if defined(__x86_64__)
+    const bool vectors = __builtin_cpu_supports("vpclmulqdq");
+    if (vectors && __builtin_cpu_supports("avx512f")) all.push_back({"512 bits", either<wider_loop<true>, wider_loop<false>>});
+    if (vectors && __builtin_cpu_supports("avx2")) all.push_back({"256 bits", either<wide_loop<true>, wide_loop<false>>});
+    if (__builtin_cpu_supports("pclmul")) all.push_back({"128 bits", either<narrow_loop<true>, narrow_loop<false>>});
+#endif
+    all.push_back({"plain", plain_strides});
+    return all;
+  }();
+  return ways;
+}
+
 void clnh_add(const clnh_key& key, std::size_t at, bytes strides, clnh_digest& into) {
-  assert(at % stride_bytes == 0 && strides.size() % stride_bytes == 0 && at + strides.size() <= clnh_block_bytes);
-  chosen()(key, at / 8, nullptr, strides.data(), strides.size() / stride_bytes, into);
+  add_strides(key, at, nullptr, strides, into);
 }
 
 void clnh_copy(const clnh_key& key, std::size_t at, std::byte* to, bytes strides, clnh_digest& into) {
-  assert(at % stride_bytes == 0 && strides.size() % stride_bytes == 0 && at + strides.size() <= clnh_block_bytes);
-  chosen()(key, at / 8, to, strides.data(), strides.size() / stride_bytes, into);
+  add_strides(key, at, to, strides, into);
 }
 
 clnh_digest clnh_plain(const clnh_key& key, bytes block) {

@@ -7,12 +7,13 @@
 // at most 2^-64 over the choice of the key. It is not a MAC: the result must go through a keyed function before anybody sees it. That
 // is what seal does.
 //
-// The same result on every processor; on x86-64 the widest multiplier that the processor has is used.
+// The same result on every processor, in whatever way; the fastest is used.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <weft/port.h>
 
@@ -31,6 +32,13 @@ using clnh_digest = std::array<std::uint64_t, 2>;  // the low half of the polyno
 // whole number of strides the caller pads with zeros, and accounts for its true length elsewhere.
 void clnh_add(const clnh_key& key, std::size_t at, bytes strides, clnh_digest& into);
 void clnh_copy(const clnh_key& key, std::size_t at, std::byte* to, bytes strides, clnh_digest& into);
+
+// A way to add `strides` strides of `message` to `into`, with the key from word `at` on, and to copy them to `to` if that is not null.
+struct clnh_way {
+  const char* name;
+  void (*add)(const clnh_key& key, std::size_t at, std::byte* to, const std::byte* message, std::size_t strides, clnh_digest& into);
+};
+std::span<const clnh_way> clnh_ways();  // that this processor has, the fastest first: one or more
 
 // The definition, without help from the processor, and with the zeros added here: the same result, slowly.
 clnh_digest clnh_plain(const clnh_key& key, bytes block);
