@@ -29,6 +29,18 @@ std::vector<std::string> cut_at_dashes(int& argc, char** argv) {
   return {};
 }
 
+// As CLI11 wants them: the last one first.
+std::vector<std::string> words_of(const CLI::App& weft, int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "sim") {
+    std::vector<std::string> rest(words.begin() + 1, words.end());
+    put_options_first(*weft.get_subcommand("sim"), rest);
+    std::copy(rest.begin(), rest.end(), words.begin() + 1);
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
 // One sentence about a command line that CLI11 did not understand.
 int refuse(const CLI::App& weft, const CLI::ParseError& e, int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
@@ -67,7 +79,7 @@ int main(int argc, char** argv) {
   add_agent(weft, exit_status);
   add_bench_node(weft, exit_status);
   try {
-    weft.parse(argc, argv);
+    weft.parse(words_of(weft, argc, argv));
   } catch (const CLI::CallForHelp& e) {
     return weft.exit(e);
   } catch (const CLI::CallForVersion& e) {

@@ -142,6 +142,8 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
   add_machine(*command, *r);
   command->prefix_command();  // from the program on, everything is the program's
   command->footer(
+      "Options may follow the program as well if none comes before it: weft sim PROGRAM -p 64. What begins with the first word that is none of "
+      "them, or comes after --, is the program's.\n\n"
       "Examples:\n"
       "  weft sim -p 64 build/bin/sor_sim --size 1024 --steps 10\n"
       "  weft sim -p 8,16,32,64 --protocol cashmere,lrc --html sor.html build/bin/sor_sim\n"
@@ -149,6 +151,20 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
       "  weft sim --paper cashmere --html cashmere.html\n"
       "  weft sim --calibrate -p 2 --json calibration.json");
   command->callback([=, &exit_status, &after_dashes] { exit_status = simulate(*r, command->remaining(), after_dashes); });
+}
+
+void put_options_first(const CLI::App& sim, std::vector<std::string>& words) {
+  if (words.empty() || words[0].starts_with("-")) return;
+  std::size_t end = 1;
+  while (end < words.size() && words[end].starts_with("-")) {
+    const auto equals = words[end].find('=');
+    const CLI::Option* const option = sim.get_option_no_throw(words[end].substr(0, equals));
+    if (!option) break;
+    const std::size_t takes = equals == std::string::npos && option->get_items_expected_max() > 0 ? 2 : 1;
+    if (end + takes > words.size()) break;
+    end += takes;
+  }
+  std::rotate(words.begin(), words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
 }  // namespace weft::cli
