@@ -21,7 +21,7 @@ void add_placement_options(CLI::App& run, run_request& r) {
 }
 
 void add_runtime_options(CLI::App& run, run_request& r) {
-  run.add_option("--fabric", r.fabric, "shm (one host), udp or ofi; default: weft chooses")->type_name("NAME");
+  run.add_option("--fabric", r.fabric, "shm (one host), udp or ofi; default: shm on one host, udp on several and for --impair")->type_name("NAME");
   run.add_option("--protocol", r.protocol, "How shared memory is kept coherent: " + runtime::protocol_names(false) +
                                               "; cashmere with variants, as in cashmere:copied; default: weft chooses")
       ->type_name("NAME");
@@ -32,7 +32,7 @@ void add_runtime_options(CLI::App& run, run_request& r) {
   run.add_option("--interface", r.interface, "The network to use: an interface's name, or CIDR as in 10.0.0.0/8")
       ->type_name("NETWORK");
   run.add_option("--port", r.port, "Node i binds UDP port N+i; default: any free one")->type_name("N");
-  run.add_option("--impair", r.impair, "Make the network worse, as in loss=5%,dup=1%")->type_name("SPEC");
+  run.add_option("--impair", r.impair, "Make the network worse, as in loss=5%,dup=1%; for udp, whose datagrams may be lost")->type_name("SPEC");
   run.add_option("--dead-after", r.dead_after, "When a silent node counts as gone, as in 5s")->type_name("DURATION");
   run.add_flag("--lock-memory", r.lock_memory, "Keep the nodes' memory from being paged out");
   run.add_flag("--share-cores", r.share_cores, "Others compute on this machine too: a node that waits gives its core away at once");

@@ -1,13 +1,9 @@
 #include "runtime/fabrics.h"
 
 #include "base/text.h"
-#include "fabric/shm/shm_port.h"
-#if __has_include("fabric/udp/udp_port.h")
-#include "fabric/udp/udp_port.h"
-#endif
-#if __has_include("fabric/ofi/ofi_port.h")
 #include "fabric/ofi/ofi_port.h"
-#endif
+#include "fabric/shm/shm_port.h"
+#include "fabric/udp/udp_port.h"
 
 namespace weft::runtime {
 
@@ -18,12 +14,8 @@ const std::vector<std::string>& fabric_names() {
 
 result<std::unique_ptr<fabric::fabric>> make_fabric(const std::string& name, const fabric::fabric_options& options) {
   if (name == "shm") return {std::make_unique<fabric::shm::shm_port>(options)};
-#if __has_include("fabric/udp/udp_port.h")
   if (name == "udp") return {std::make_unique<fabric::udp::udp_port>(options)};
-#endif
-#if __has_include("fabric/ofi/ofi_port.h")
   if (name == "ofi") return {std::make_unique<fabric::ofi::ofi_port>(options)};
-#endif
   return {errc::invalid_argument, base::format("there is no fabric \"%s\"; choose shm, udp or ofi", name.c_str())};
 }
 

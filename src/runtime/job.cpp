@@ -14,6 +14,7 @@
 #include "runtime/bootstrap.h"
 #include "runtime/ending.h"
 #include "runtime/fabrics.h"
+#include "runtime/launch_options.h"
 #include "runtime/question.h"
 #include "runtime/roll_call.h"
 #include "runtime/sample.h"
@@ -81,11 +82,6 @@ fabric::fabric_options fabric_options_of(const runtime::identity& who) {
   return o;
 }
 
-std::string fabric_name_of(const runtime::identity& who) {
-  const auto chosen = option(who, "fabric");
-  return !chosen.empty() ? chosen : who.hosts == 1 ? "shm" : "udp";
-}
-
 }  // namespace
 
 struct job::state {
@@ -112,7 +108,7 @@ job::job() : state_(std::make_unique<state>()) {
   auto& boot = *state_->boot;
   joined.store(&boot);
   const auto& who = boot.who();
-  state_->fabric = runtime::make_fabric(fabric_name_of(who), fabric_options_of(who)).or_throw();
+  state_->fabric = runtime::make_fabric(runtime::fabric_of(who.options, who.hosts), fabric_options_of(who)).or_throw();
   auto& fabric = *state_->fabric;
   const bool traced = !option(who, "trace").empty();
   state_->activity = std::make_unique<base::activity>(base::activity::machine(traced || !option(who, "stats").empty()), who.nodes);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "fabric/reliable/impair.h"
 #include "runtime/protocols.h"
 
 namespace weft::runtime {
@@ -31,13 +32,20 @@ status check_fabric(const std::string& fabric, std::uint32_t hosts) {
   return {};
 }
 
+status check_impairment(const std::string& how, const std::string& fabric) {
+  if (fabric != "udp")
+    return {errc::invalid_argument, "--impair is for datagrams and the fabric " + fabric + " has none; use --fabric udp, or leave --impair out"};
+  const auto understood = fabric::reliable::impairment::parse(how);
+  return understood ? status() : understood.failure();
+}
+
 status check_protocol(const std::string& protocol, const std::string& fabric, std::uint32_t hosts) {
   const auto chosen = choose_protocol(protocol);
   if (!chosen) return chosen.failure();
   if (!chosen->known->make && hosts > 1)
     return {errc::invalid_argument, base::format("the protocol %s works inside one host and this job has %u; use %s", protocol.c_str(), hosts,
                                                  protocol_names(true).c_str())};
-  if (chosen->variant.pages == protocols::cashmere_settings::placing::in_place && (hosts > 1 || (!fabric.empty() && fabric != "shm")))
+  if (chosen->variant.pages == protocols::cashmere_settings::placing::in_place && fabric != "shm")
     return {errc::invalid_argument, not_in_place};
   return {};
 }
@@ -75,12 +83,18 @@ launch_options options_from_environment() {
   return options;
 }
 
+std::string fabric_of(const launch_options& options, std::uint32_t hosts) {
+  if (const auto named = options.find("fabric"); named != options.end()) return named->second;
+  return hosts > 1 || options.count("impair") != 0 ? "udp" : "shm";
+}
+
 status check_options(const launch_options& options, std::uint32_t nodes, std::uint32_t hosts) {
   for (const auto& [name, value] : options) {
     status s;
     if (name == "fabric") s = check_fabric(value, hosts);
     if (name == "port") s = check_port(value, nodes);
-    if (name == "protocol") s = check_protocol(value, options.count("fabric") != 0 ? options.at("fabric") : "", hosts);
+    if (name == "impair") s = check_impairment(value, fabric_of(options, hosts));
+    if (name == "protocol") s = check_protocol(value, fabric_of(options, hosts), hosts);
     if (name == "engine") s = check_engine(value);
     if (name == "protocol-memory") s = check_protocol_memory(value);
     if ((name == "stall-after" || name == "dead-after") && base::parse_duration(value).value_or(0) <= 0)

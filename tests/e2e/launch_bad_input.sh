@@ -48,9 +48,19 @@ a_variant_that_does_not_exist() {
 pages_in_place_where_no_memory_is_mapped() {
   refused 2 "pages can be used in place on the fabric shm alone" run -n 2 --fabric udp --protocol cashmere:in-place hostname
   refused 2 "pages can be used in place on the fabric shm alone" run -n 2 --fabric ofi --protocol cashmere:in-place hostname
+  refused 2 "pages can be used in place on the fabric shm alone" run -n 2 --impair loss=1% --protocol cashmere:in-place hostname
 }
 a_fabric_that_does_not_exist() { refused 2 "there is no fabric 'wool'; use shm, udp or ofi" run -n 2 --fabric wool hostname; }
 the_fabric_of_one_host_on_several() { refused 2 "the fabric shm works inside one host and this job has 2; use --fabric udp or ofi" run --hosts a,b --fabric shm hostname; }
+impairments_that_are_none() {
+  refused 2 "impairment: 'loss=200%' is not understood: write a share such as 5% or 0.05" run -n 2 --impair loss=200% hostname
+  refused 2 "impairment: 'frob=5%' is not understood: the names are loss, dup, " run -n 2 --fabric udp --impair loss=1%,frob=5% hostname
+}
+an_impairment_of_what_loses_nothing() {
+  for fabric in shm ofi; do
+    refused 2 "--impair is for datagrams and the fabric $fabric has none; use --fabric udp, or leave --impair out" run -n 2 --fabric $fabric --impair loss=1% hostname
+  done
+}
 durations_that_are_none() {
   for duration in soon 0 -1s 5parsecs; do
     refused 2 "--timeout $duration is not a duration; write it like 500ms, 30s or 2m" run -n 2 --timeout "$duration" hostname
@@ -143,6 +153,8 @@ check a_variant_that_does_not_exist
 check pages_in_place_where_no_memory_is_mapped
 check a_fabric_that_does_not_exist
 check the_fabric_of_one_host_on_several
+check impairments_that_are_none
+check an_impairment_of_what_loses_nothing
 check durations_that_are_none
 check ports_that_are_none
 check lists_of_hosts_that_are_garbage

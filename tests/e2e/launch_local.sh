@@ -51,10 +51,19 @@ the_secrets_are_neither_in_the_environment_nor_on_a_command_line() {
 }
 
 options_reach_every_node_and_the_command_line_wins_over_the_environment() {
-  WEFT_FABRIC=udp WEFT_PROVIDER=tcp run "$WEFT" run -n 2 --fabric shm --port 21000 --impair loss=5% --stall-after 3s --dead-after 4s --interface lo \
+  WEFT_FABRIC=udp WEFT_PROVIDER=tcp run "$WEFT" run -n 2 --fabric ofi --port 21000 --stall-after 3s --dead-after 4s --interface lo \
     --lock-memory --share-cores "$PROBE" same
   expect_status 0
-  [ "$(grep -c ' dead-after=4s fabric=shm impair=loss=5% interface=lo lock-memory=1 port=21000 provider=tcp share-cores=1 stall-after=3s$' out)" = 2 ] || fail "options differ"
+  [ "$(grep -c ' dead-after=4s fabric=ofi interface=lo lock-memory=1 port=21000 provider=tcp share-cores=1 stall-after=3s$' out)" = 2 ] || fail "options differ"
+}
+
+an_impairment_is_of_udp_and_chooses_it() {
+  WEFT_IMPAIR=loss=1% run "$WEFT" run -n 2 --impair loss=5% "$PROBE" same
+  expect_status 0
+  [ "$(grep -c ' impair=loss=5%$' out)" = 2 ] || fail "options differ"
+  run "$WEFT" run -n 2 --impair loss=5% --stats=stats.json "$PROBE" open
+  expect_status 0
+  grep -q '"fabric": *"udp"' stats.json || fail "expected udp: $(head -c 600 stats.json)"
 }
 
 the_environment_gives_options_to_a_program_started_by_itself() {
@@ -162,6 +171,7 @@ check a_program_that_never_joins_runs_as_it_is
 check all_nodes_share_the_secrets_and_no_two_jobs_do
 check the_secrets_are_neither_in_the_environment_nor_on_a_command_line
 check options_reach_every_node_and_the_command_line_wins_over_the_environment
+check an_impairment_is_of_udp_and_chooses_it
 check the_environment_gives_options_to_a_program_started_by_itself
 check variables_are_set_and_passed_on
 check everything_after_the_program_is_the_programs

@@ -79,6 +79,19 @@ TEST(launch_options, nonsense_is_refused_in_one_sentence) {
             "the fabric shm works inside one host and this job has 2; use --fabric udp or ofi");
 }
 
+TEST(launch_options, an_impairment_is_of_udp_and_chooses_it) {
+  EXPECT_EQ(fabric_of({}, 1), "shm");
+  EXPECT_EQ(fabric_of({}, 2), "udp");
+  EXPECT_EQ(fabric_of({{"fabric", "ofi"}}, 2), "ofi");
+  EXPECT_EQ(fabric_of({{"impair", "loss=5%"}}, 1), "udp");
+  EXPECT_TRUE(check_options({{"impair", "loss=5%,dup=1%"}}, 2, 1));
+  EXPECT_TRUE(check_options({{"fabric", "udp"}, {"impair", "delay=1ms"}}, 2, 1));
+  EXPECT_FALSE(check_options({{"impair", "loss"}}, 2, 1));
+  EXPECT_FALSE(check_options({{"fabric", "shm"}, {"impair", "loss=5%"}}, 2, 1));
+  EXPECT_FALSE(check_options({{"fabric", "ofi"}, {"impair", "loss=5%"}}, 2, 2));
+  EXPECT_FALSE(check_options({{"impair", "loss=5%"}, {"protocol", "cashmere:in-place"}}, 2, 1));
+}
+
 TEST(line_buffer, lines_come_out_whole) {
   line_buffer b;
   b.add("one\ntw");
