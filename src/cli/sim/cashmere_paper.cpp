@@ -52,9 +52,21 @@ const std::vector<program> suite = {
 struct table_row {
   const char* program;
   double at_8, at_64;
+  const char* explained = "not explained";  // what we found of those that are off
 };
-constexpr table_row table_2[] = {{"appbt", 1.51, 6.16}, {"water", 1.94, 8.43}, {"mp3d", 8.17, 12.01}, {"em3d", 1.43, 2.61}, {"fft", 1.15, 2.58},
-                                 {"gauss", 2.24, 5.80}, {"mgrid", 1.39, 2.17}, {"sor", 1.13, 2.53},   {"sor_lock", 1.14, 1.51}};
+constexpr table_row table_2[] = {
+    {"appbt", 1.51, 6.16},
+    {"water", 1.94, 8.43},
+    {"mp3d", 8.17, 12.01},
+    {"em3d", 1.43, 2.61},
+    {"fft", 1.15, 2.58, "to order the result everybody reads a part of every page, and lrc sends all changes ever made to it; 1.58 without that step"},
+    {"gauss", 2.24, 5.80},
+    {"mgrid", 1.39, 2.17, "bars have four neighbours: a relaxation brings ten pages with twins and diffs by lrc, 130 lines by NHHM; 1.99 in blocks of planes"},
+    {"sor", 1.13, 2.53},
+    {"sor_lock", 1.14, 1.51}};
+
+constexpr double near = 1.5;  // a factor
+double factor_off(double here, double paper) { return std::max(here / paper, paper / here); }
 
 setting_map by(const char* interface, const char* doubled_write = nullptr) {
   setting_map s{{"protocol", "cashmere"}, {"interface", interface}};
@@ -115,6 +127,7 @@ class cashmere {
   std::string breakdown() const;
   std::string lines(const char* title, const char* what, const char* unit, const std::vector<std::string>& values) const;
   std::string table_html() const;
+  const char* why_off(const table_row& row) const;
   void add_network_claims(std::vector<claim>& all) const;
   nlohmann::json table_json() const;
 
@@ -242,6 +255,11 @@ std::string cashmere::lines(const char* title, const char* what, const char* uni
   return drawn.svg();
 }
 
+// Nothing for a program that is near the paper's, nor for a quick run, which is of other sizes.
+const char* cashmere::why_off(const table_row& row) const {
+  return !quick_ && factor_off(lrc_over_nhhm(row.program, many_), row.at_64) > near ? row.explained : "";
+}
+
 std::string cashmere::table_html() const {
   using page::table;
   table t({{"program", table::holds::words},
@@ -249,11 +267,12 @@ std::string cashmere::table_html() const {
            {"paper, 8"},
            {format("%u processors", many_)},
            {"paper, 64"},
-           {"here over paper, 64"}});
+           {"here over paper, 64"},
+           {"why it is off", table::holds::words}});
   for (const auto& row : table_2) {
     const double here = lrc_over_nhhm(row.program, many_);
     t.row({row.program, format("%.2f", lrc_over_nhhm(row.program, few_)), format("%.2f", row.at_8), format("%.2f", here),
-           format("%.2f", row.at_64), format("%.2f", here / row.at_64)});
+           format("%.2f", row.at_64), format("%.2f", here / row.at_64), why_off(row)});
   }
   return t.html();
 }
@@ -265,6 +284,8 @@ std::string cashmere::page() const {
   if (quick_) d.paragraph("A quick run: small programs on few processors. Its numbers are not the paper's.");
   d.heading("Table 2: running time of lrc over NHHM");
   d.add(table_html());
+  d.paragraph("All parameters are the paper's Table 1. Where its text leaves a program open, as how gauss reads a pivot or how many steps sor takes, "
+              "some choices were made after seeing this table; docs/simulator.md names each, with the ratios of before.");
   d.heading("Claims");
   d.add(html_of(claims()));
   d.heading("Figures");
@@ -287,10 +308,10 @@ nlohmann::json cashmere::table_json() const {
     const double at_few = lrc_over_nhhm(row.program, few_), at_many = lrc_over_nhhm(row.program, many_);
     here.push_back(at_many);
     paper.push_back(row.at_64);
-    within += std::max(at_many / row.at_64, row.at_64 / at_many) <= 1.5;
+    within += factor_off(at_many, row.at_64) <= near;
     above += at_few > 1 && at_many > 1;
     larger += at_many > at_few;
-    t["rows"].push_back({{"program", row.program}, {"few", at_few}, {"many", at_many}, {"paper_8", row.at_8}, {"paper_64", row.at_64}});
+    t["rows"].push_back({{"program", row.program}, {"few", at_few}, {"many", at_many}, {"paper_8", row.at_8}, {"paper_64", row.at_64}, {"why_off", why_off(row)}});
   }
   t["processors"] = {few_, many_};
   t["spearman_64"] = rank_agreement(here, paper);
@@ -314,6 +335,8 @@ void cashmere::print_table() const {
   for (const auto& row : table_2)
     std::printf("%-10s %12.2f %8.2f %12.2f %8.2f\n", row.program, lrc_over_nhhm(row.program, few_), row.at_8, lrc_over_nhhm(row.program, many_),
                 row.at_64);
+  for (const auto& row : table_2)
+    if (const std::string why = why_off(row); !why.empty()) std::printf("%s is off: %s\n", row.program, why.c_str());
   const auto t = table_json();
   std::printf("order agrees by %.2f; %d of 9 within a factor of 1.5; %d above 1; %d larger at %u\n\n", t["spearman_64"].get<double>(),
               t["within_factor_1_5"].get<int>(), t["programs_above_1"].get<int>(), t["programs_larger_at_64"].get<int>(), many_);

@@ -161,7 +161,7 @@ void put_options_first(const CLI::App& sim, std::vector<std::string>& words) {
     const CLI::Option* const option = sim.get_option_no_throw(words[end].substr(0, equals));
     if (!option) break;
     const std::size_t takes = equals == std::string::npos && option->get_items_expected_max() > 0 ? 2 : 1;
-    if (end + takes > words.size()) break;
+    if (end + takes > words.size()) throw CLI::ParseError(words[end] + " needs a value", CLI::ExitCodes::ArgumentMismatch);
     end += takes;
   }
   std::rotate(words.begin(), words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(end));
