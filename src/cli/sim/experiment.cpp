@@ -13,6 +13,30 @@
 
 namespace weft::cli::simulator {
 
+experiment::experiment(std::vector<program> programs, std::vector<system> systems, const request& r)
+    : programs_(std::move(programs)), systems_(std::move(systems)), request_(r) {
+  for (const auto& line : r.instead) {
+    auto words = base::split(line, ' ');
+    std::erase(words, "");
+    const std::string name = words.empty() ? "" : words[0];
+    const auto p = std::find_if(programs_.begin(), programs_.end(), [&](const auto& each) { return each.name == name; });
+    if (p == programs_.end()) {
+      std::string known;
+      for (const auto& each : programs_) known += (known.empty() ? "" : ", ") + each.name;
+      throw error(errc::invalid_argument, "--instead: there is no program '" + name + "' among the paper's; choose of " + known);
+    }
+    words.erase(words.begin());
+    p->arguments = p->quick = words;
+    instead_[name] = line;
+  }
+}
+
+std::string experiment::replaced() const {
+  std::string text;
+  for (const auto& [name, line] : instead_) text += (text.empty() ? "" : "; ") + line;
+  return text.empty() ? "" : "Not as the paper is repeated otherwise, but as asked for: " + text + ".";
+}
+
 const program& experiment::of(const point& p) const {
   return *std::find_if(programs_.begin(), programs_.end(), [&](const auto& each) { return each.name == p.program; });
 }

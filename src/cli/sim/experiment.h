@@ -39,14 +39,14 @@ struct point {
 struct request {
   bool quick = false;
   std::string programs;  // where the simulated programs are
+  std::vector<std::string> instead;  // "gauss --size 640": a program with these arguments instead of the paper's or the quick ones
   ways how;
   std::string html, json;
 };
 
 class experiment {
  public:
-  experiment(std::vector<program> programs, std::vector<system> systems, const request& r)
-      : programs_(std::move(programs)), systems_(std::move(systems)), request_(r) {}
+  experiment(std::vector<program> programs, std::vector<system> systems, const request& r);
 
   void want(const point& p) { reports_[p].resize(of(p).seeds); }
   void run();  // all that are wanted
@@ -54,8 +54,10 @@ class experiment {
   const nlohmann::json& report(const point& p) const { return reports_.at(p).front(); }
   double cycles(const point& p) const;
   double ratio(const point& a, const point& b) const { return cycles(a) / cycles(b); }
-  const std::vector<program>& programs() const noexcept { return programs_; }
-  nlohmann::json all() const;  // every run's report
+  bool as_asked(const std::string& program) const { return instead_.contains(program); }
+  const std::vector<std::string>& instead() const noexcept { return request_.instead; }
+  std::string replaced() const;  // a sentence about them; empty if all programs are as usual
+  nlohmann::json all() const;    // every run's report
   double references_per_second() const;  // of processor time
 
  private:
@@ -65,6 +67,7 @@ class experiment {
   std::vector<program> programs_;
   std::vector<system> systems_;
   const request& request_;
+  std::map<std::string, std::string> instead_;  // by program
   std::map<point, std::vector<nlohmann::json>> reports_;  // by seed
 };
 

@@ -132,11 +132,19 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
       ->type_name("NAME");
   command->add_option("--json", r->rest.json, "Write the report to a file, too")->type_name("FILE");
   command->add_option("--html", r->rest.html, "Write a page with charts to a file")->type_name("FILE");
-  command->add_option("--paper", r->paper, "Simulate a paper's experiments with the programs beside weft: cashmere or shrimp")->type_name("NAME");
+  auto* const paper = command->add_option("--paper", r->paper, "Simulate a paper's experiments with the programs beside weft: cashmere or shrimp");
+  paper->type_name("NAME");
   command->add_flag("--calibrate", r->calibrate,
                     "Measure this host, and compare what the simulator predicts for programs with what they do here, on -p nodes");
   command->add_flag("--quick", r->rest.quick, "With --paper or --calibrate: small programs on few processors");
-  command->add_option("--programs", r->rest.programs, "With --paper: where the simulated programs are")->type_name("DIRECTORY");
+  command->add_option("--programs", r->rest.programs, "With --paper: where the simulated programs are")->type_name("DIRECTORY")->needs(paper);
+  command
+      ->add_option("--instead", r->rest.instead,
+                   "With --paper: a program with these arguments instead of the usual ones, to see what a table or a claim owes to them; may be "
+                   "given for several")
+      ->type_name("'PROGRAM ARGUMENTS'")
+      ->allow_extra_args(false)
+      ->needs(paper);
   command->add_option("-j,--jobs", r->rest.how.at_once, "Simulations at a time; 0: as many as there are cores")->type_name("COUNT");
   command->add_option("--keep", r->rest.how.keep, "Keep reports in a directory, and take those that are there")->type_name("DIRECTORY");
   add_machine(*command, *r);
@@ -149,6 +157,7 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
       "  weft sim -p 8,16,32,64 --protocol cashmere,lrc --html sor.html build/bin/sor_sim\n"
       "  weft sim -p 64 --latency 500ns,1us,10us build/bin/sor_sim\n"
       "  weft sim --paper cashmere --html cashmere.html\n"
+      "  weft sim --paper cashmere --keep kept --instead 'sor --size 2048 --steps 10'\n"
       "  weft sim --calibrate -p 2 --json calibration.json");
   command->callback([=, &exit_status, &after_dashes] { exit_status = simulate(*r, command->remaining(), after_dashes); });
 }

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# A paper's experiments, quickly: every figure, table and claim is there, with numbers; the same again from kept reports; and a program
+# with other arguments changes its own row and no other.
+#   papers.sh WEFT
+set -eu
+weft=$1
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+die() { echo "$*"; exit 1; }
+rows() { sed -n '/^Table 2/,/^order agrees/p' "$1" | grep -E '^[a-z0-9_]+ +[0-9]'; }
+
+"$weft" sim --paper cashmere --quick --keep "$here/kept" --json "$here/c.json" --html "$here/c.html" >"$here/c"
+[ "$(rows "$here/c" | wc -l)" = 9 ] || die "not nine programs in the table: $(cat "$here/c")"
+[ "$(grep -cE '^(holds|FAILS) ' "$here/c")" = 10 ] || die "not ten claims: $(cat "$here/c")"
+for key in spearman_64 within_factor_1_5 programs_above_1 programs_larger_at_64 held all references_per_second; do
+  grep -qE "^ +\"$key\": -?[0-9]" "$here/c.json" || die "$key is not in the JSON"
+done
+[ "$(grep -c '<svg' "$here/c.html")" = 8 ] || die "not eight figures on the page"
+grep -q 'quick run' "$here/c.html" || die "the page does not say that its run was a quick one"
+
+"$weft" sim --paper cashmere --quick --keep "$here/kept" --instead 'sor --size 128 --steps 2' >"$here/other"
+grep -q 'as asked for: sor --size 128 --steps 2' "$here/other" || die "not said that sor is another: $(cat "$here/other")"
+changed=$(diff <(rows "$here/c") <(rows "$here/other") | grep '^>' | cut -c3-) || true
+[ "${changed%% *}" = sor ] && [ "$(wc -l <<<"$changed")" = 1 ] || die "not sor alone is changed: $changed"
+
+"$weft" sim --paper shrimp --quick --json "$here/s.json" --html "$here/s.html" >"$here/s"
+[ "$(grep -cE '^(holds|FAILS) ' "$here/s")" = 10 ] || die "not ten claims: $(cat "$here/s")"
+grep -q '"an_interrupt_costs": ' "$here/s.json" || die "there are no numbers in the JSON"
+[ "$(grep -c '<svg' "$here/s.html")" = 2 ] || die "not two figures on the page"
