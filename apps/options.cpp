@@ -68,7 +68,7 @@ std::optional<int> options::parse(int argc, char** argv, bool tell, const std::f
     if (const auto sentence = objection ? objection() : ""; !sentence.empty()) throw CLI::ValidationError(sentence);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return tell ? cli.exit(e) : 0;  // --help
-    if (tell) std::fprintf(stderr, "%s\nRun with --help for the options.\n", e.what());
+    if (tell) std::fprintf(stderr, "%s; --help shows the options\n", e.what());
     return 2;
   }
   return std::nullopt;

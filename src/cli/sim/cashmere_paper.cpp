@@ -63,7 +63,7 @@ constexpr table_row table_2[] = {
      "to order the result everybody reads a part of every page, and lrc sends all changes ever made to it; 1.58 without that step"},
     {"gauss", 2.24, 5.80},
     {"mgrid", 1.39, 2.17,
-     "bars have four neighbours: a relaxation brings ten pages with twins and diffs by lrc, 130 lines by NHHM; 1.99 in blocks of planes"},
+     "bars have four neighbours: a relaxation brings ten pages with twins and diffs by lrc, 130 lines by NHHM; 1.84 in blocks of planes"},
     {"sor", 1.13, 2.53},
     {"sor_lock", 1.14, 1.51}};
 
