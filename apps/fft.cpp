@@ -9,8 +9,9 @@
 // `--butterflies` is the algorithm that Cashmere 3.1 names instead (Akl: The design and analysis of parallel algorithms, 1989): in
 // each phase pairs of numbers are combined, whose distance halves from phase to phase. A worker has a block of the numbers; two workers
 // whose blocks are combined do half of the pairs each, and a barrier ends the phase. That leaves the result in the order of indices with their
-// bits reversed; at the end each worker brings its block of the ordered result together. `--powers` keeps to the letter of that algorithm:
-// whoever combines a pair raises the root of the phase to the pair's own power, instead of having all roots ready.
+// bits reversed; at the end each worker brings its block of the ordered result together (not with `--unordered`).
+// `--powers` keeps to the letter of that algorithm: whoever combines a pair raises the root of the phase to the pair's own power, instead of
+// having all roots ready.
 //
 //   weft run -n 4 build/bin/fft --log-size 20 --verify
 #include <weft/weft.h>
@@ -188,9 +189,9 @@ std::size_t reversed(std::size_t k, int bits) {
 // One worker's pairs. There are a power of two of workers, and at least two numbers for each.
 class butterflies {
  public:
-  // `all` holds the input, `result` will hold the result.
-  butterflies(number* all, number* result, std::size_t n, bool powers, weft::worker& me)
-      : all_(all), result_(result), n_(n), bits_(std::countr_zero(n)), powers_(powers), me_(me), block_(n / me.size()), own_(me.rank() * block_) {
+  // `all` holds the input, and with an empty `ordered` the result in the order of reversed bits; else `ordered` will hold it.
+  butterflies(number* all, number* ordered, std::size_t n, bool powers, weft::worker& me)
+      : all_(all), ordered_(ordered), n_(n), bits_(std::countr_zero(n)), powers_(powers), me_(me), block_(n / me.size()), own_(me.rank() * block_) {
     // Numbers that lie together between two that are combined have one root. It depends on their place alone, not on the phase.
     for (std::size_t g = 0; g < n / 2; ++g) roots_.push_back(root(reversed(g, bits_ - 1), n));
     for (int b = 0; b < bits_; ++b) squares_.push_back(root(std::size_t{1} << b, n));
@@ -209,8 +210,9 @@ class butterflies {
 
   void run() {
     combine();
+    if (!ordered_) return;
     me_.barrier();
-    for (std::size_t k = own_; k < own_ + block_; ++k) result_[k] = all_[reversed(k, bits_)];
+    for (std::size_t k = own_; k < own_ + block_; ++k) ordered_[k] = all_[reversed(k, bits_)];
   }
 
  private:
@@ -236,7 +238,7 @@ class butterflies {
     return power;
   }
 
-  number *all_, *result_;
+  number *all_, *ordered_;
   std::size_t n_;
   int bits_;
   bool powers_;
@@ -315,22 +317,24 @@ app::outcome run_six_steps(std::size_t log_size, const app::options& o) {
   return result;
 }
 
-app::outcome run_butterflies(std::size_t log_size, bool powers, const app::options& o) {
+app::outcome run_butterflies(std::size_t log_size, bool powers, bool unordered, const app::options& o) {
   const std::size_t n = std::size_t{1} << log_size;
-  const app::shared_array<number> all(n, weft::placement::block()), ordered(n, weft::placement::block());
+  const app::shared_array<number> all(n, weft::placement::block()), ordered(unordered ? 0 : n, weft::placement::block());
   app::outcome result;
   weft::team(o.threads).run([&](weft::worker& me) {
     o.place(me);
-    butterflies mine(all.data(), ordered.data(), n, powers, me);
+    butterflies mine(all.data(), unordered ? nullptr : ordered.data(), n, powers, me);
     const auto [first, last] = me.share_of(n);
     for (std::size_t k = first; k < last; ++k) all.data()[k] = input(o.seed, k);
-    std::fill(ordered.data() + first, ordered.data() + last, number{});  // the memory is there when the clock starts
+    if (!unordered) std::fill(ordered.data() + first, ordered.data() + last, number{});  // the memory is there when the clock starts
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
-    const number* is = ordered.data();
+    const number* is = unordered ? all.data() : ordered.data();
     const auto sum = checksum_of(is, n, me);
     if (me.rank() != 0) return;
     result = {seconds, app::hexadecimal(sum), ""};
-    if (o.verify) result.difference = difference_from_sequential(o.seed, n, [&](std::size_t k) { return is[k]; });
+    if (!o.verify) return;
+    const int bits = std::countr_zero(n);
+    result.difference = difference_from_sequential(o.seed, n, [&](std::size_t k) { return is[unordered ? reversed(k, bits) : k]; });
   });
   return result;
 }
@@ -342,16 +346,18 @@ int main(int argc, char** argv) {
   app::options o("Fourier transform of complex numbers by the six-step method, or by butterflies");
   std::size_t log_size = 20;
   o.number("--log-size", log_size, "two to this power many numbers", {2, 30});
-  bool by_butterflies = false, powers = false;
+  bool by_butterflies = false, powers = false, unordered = false;
   o.flag("--butterflies", by_butterflies, "combine pairs whose distance halves from phase to phase");
   o.flag("--powers", powers, "with --butterflies: raise a root to its power for every pair");
+  o.flag("--unordered", unordered, "with --butterflies: leave the result in the order of indices with their bits reversed");
   const auto objection = [&]() -> std::string {
     if (powers && !by_butterflies) return "--powers is for --butterflies";
+    if (unordered && !by_butterflies) return "--unordered is for --butterflies";
     const std::size_t workers = job.nodes() * o.threads;
     const bool fine = !by_butterflies || (std::has_single_bit(workers) && workers < std::size_t{1} << log_size);
     return fine ? "" : "butterflies are for a power of two of workers, with at least two numbers for each";
   };
   if (const auto status = o.parse(job, argc, argv, objection)) return *status;
-  const auto result = app::repeated(o, [&] { return by_butterflies ? run_butterflies(log_size, powers, o) : run_six_steps(log_size, o); });
+  const auto result = app::repeated(o, [&] { return by_butterflies ? run_butterflies(log_size, powers, unordered, o) : run_six_steps(log_size, o); });
   return app::report(job, o, "fft 2^" + std::to_string(log_size) + (by_butterflies ? " by butterflies" : ""), result);
 }

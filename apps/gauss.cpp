@@ -5,7 +5,8 @@
 // the own rows once instead of once for every pivot. `--block 1` is the paper's one flag a row. The next pivot rows are made first
 // of all, so that nobody waits for them while their owner does the rest (look-ahead). `--in-turn` makes them when all of the owner's rows
 // have been worked on. `--locks` is the paper's way to make flags: a lock that the owner holds until the rows are there, and that everybody
-// who waits for them takes and gives back. The pivots are read under it.
+// who waits for them takes and gives back. The pivots are read under it, or with `--passing` after it
+// has been given back.
 //
 //   weft run -n 4 build/bin/gauss --size 1024 --verify
 #include <weft/weft.h>
@@ -27,7 +28,7 @@ namespace {
 
 struct problem {
   std::size_t size = 640, block = 16;
-  bool locks = false, in_turn = false;
+  bool locks = false, in_turn = false, passing = false;
 };
 
 // That a block's rows can serve as pivot rows: one of the two.
@@ -78,7 +79,7 @@ void eliminate(double* __restrict row, double pivot, const double* pivot_row, st
 class elimination {
  public:
   elimination(const matrix& a, announcements& made, const problem& p, weft::worker& me)
-      : a_(a), made_(made), locks_(p.locks), in_turn_(p.in_turn), me_(me), pivots_(p.block), packed_(p.block * a.size()) {
+      : a_(a), made_(made), locks_(p.locks), in_turn_(p.in_turn), passing_(p.passing), me_(me), pivots_(p.block), packed_(p.block * a.size()) {
     for (std::size_t block = me.rank(); locks_ && block < a.blocks(); block += me.size()) made[block].until_ready.lock();
   }
 
@@ -122,6 +123,7 @@ class elimination {
       made_[block].ready.wait();
     else if (!mine(block))
       passed = std::unique_lock(made_[block].until_ready);
+    if (passed && passing_) passed.unlock();
     for (std::size_t i = 0, k = a_.first_of(block); i < a_.rows_of(block); ++i, ++k) pivots_[i] = a_.row(k)[k];
   }
 
@@ -152,7 +154,7 @@ class elimination {
 
   const matrix& a_;
   announcements& made_;
-  const bool locks_, in_turn_;
+  const bool locks_, in_turn_, passing_;
   weft::worker& me_;
   std::vector<double> pivots_;  // of the block whose rows serve as pivot rows
   std::vector<double> packed_;  // their other columns
@@ -200,7 +202,9 @@ int main(int argc, char** argv) {
   o.number("--block", p.block, "rows that are dealt, announced and applied together", {1, 256});
   o.flag("--locks", p.locks, "announce pivot rows by locks instead of flags");
   o.flag("--in-turn", p.in_turn, "make the next pivot rows after a worker's other rows, not before them");
-  if (const auto status = o.parse(job, argc, argv)) return *status;
+  o.flag("--passing", p.passing, "with --locks: give a lock back before the pivots are read");
+  const auto objection = [&]() -> std::string { return p.passing && !p.locks ? "--passing is for --locks" : ""; };
+  if (const auto status = o.parse(job, argc, argv, objection)) return *status;
   p.block = std::min(p.block, p.size);
   const auto result = app::repeated(o, [&] { return run(p, o); });
   return app::report(job, o, "gauss " + std::to_string(p.size) + "x" + std::to_string(p.size), result);

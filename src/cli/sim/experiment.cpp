@@ -31,10 +31,10 @@ experiment::experiment(std::vector<program> programs, std::vector<system> system
   }
 }
 
-std::string experiment::replaced() const {
+std::string experiment::told_instead() const {
   std::string text;
   for (const auto& [name, line] : instead_) text += (text.empty() ? "" : "; ") + line;
-  return text.empty() ? "" : "Not as the paper is repeated otherwise, but as asked for: " + text + ".";
+  return text.empty() ? "" : "Not the usual programs, but as asked for: " + text + ".";
 }
 
 const program& experiment::of(const point& p) const {

@@ -54,10 +54,10 @@ class experiment {
   const nlohmann::json& report(const point& p) const { return reports_.at(p).front(); }
   double cycles(const point& p) const;
   double ratio(const point& a, const point& b) const { return cycles(a) / cycles(b); }
-  bool as_asked(const std::string& program) const { return instead_.contains(program); }
-  const std::vector<std::string>& instead() const noexcept { return request_.instead; }
-  std::string replaced() const;  // a sentence about them; empty if all programs are as usual
-  nlohmann::json all() const;    // every run's report
+  // Programs that are not as usual, but as asked for: what was asked. And a sentence about them, empty if there are none.
+  const std::map<std::string, std::string>& instead() const noexcept { return instead_; }
+  std::string told_instead() const;
+  nlohmann::json all() const;  // every run's report
   double references_per_second() const;  // of processor time
 
  private:
@@ -67,7 +67,7 @@ class experiment {
   std::vector<program> programs_;
   std::vector<system> systems_;
   const request& request_;
-  std::map<std::string, std::string> instead_;  // by program
+  std::map<std::string, std::string> instead_;
   std::map<point, std::vector<nlohmann::json>> reports_;  // by seed
 };
 

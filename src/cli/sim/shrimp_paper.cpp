@@ -133,7 +133,7 @@ class shrimp_system {
   }
 
   void print_tables() const {
-    if (const std::string other = runs_.replaced(); !other.empty()) std::printf("%s\n", other.c_str());
+    if (const std::string other = runs_.told_instead(); !other.empty()) std::printf("%s\n", other.c_str());
     for (const auto* q : {&svm, &natives}) {
       std::printf("%-22s automatic gains   a call costs     an interrupt costs   combining small FIFO   no queue\n",
                   (q->kind + ", %").c_str());
@@ -150,7 +150,7 @@ class shrimp_system {
     d.paragraph("Blumrich et al., Design Choices in the SHRIMP System: An Empirical Study, ISCA 1998, section 4, for programs in shared memory and "
                 "for programs that communicate by themselves.");
     if (quick_) d.paragraph("A quick run: small programs on few processors. Its numbers are not the paper's.");
-    if (const std::string other = runs_.replaced(); !other.empty()) d.paragraph(other);
+    if (const std::string other = runs_.told_instead(); !other.empty()) d.paragraph(other);
     for (const auto* q : {&svm, &natives}) {
       d.heading("Programs with " + q->kind);
       page::bars b("Time over " + q->usual, "time over that of " + q->usual, {"time"});
