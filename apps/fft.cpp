@@ -8,7 +8,8 @@
 //
 // `--butterflies` is the algorithm that Cashmere 3.1 names instead (Akl: The design and analysis of parallel algorithms, 1989): in
 // each phase pairs of numbers are combined, whose distance halves from phase to phase. A worker has a block of the numbers; two workers
-// whose blocks are combined do half of the pairs each, and a barrier ends the phase. That leaves the result in the order of indices with their
+// whose blocks are combined do half of the pairs each (with `--dealt`: all pairs are dealt in order, wherever they lie), and a barrier ends the
+// phase. That leaves the result in the order of indices with their
 // bits reversed; at the end each worker brings its block of the ordered result together (not with `--unordered`).
 // `--powers` keeps to the letter of that algorithm: whoever combines a pair raises the root of the phase to the pair's own power, instead of
 // having all roots ready.
@@ -186,12 +187,16 @@ std::size_t reversed(std::size_t k, int bits) {
   return result;
 }
 
+struct way {
+  bool powers = false, dealt = false, unordered = false;
+};
+
 // One worker's pairs. There are a power of two of workers, and at least two numbers for each.
 class butterflies {
  public:
   // `all` holds the input, and with an empty `ordered` the result in the order of reversed bits; else `ordered` will hold it.
-  butterflies(number* all, number* ordered, std::size_t n, bool powers, weft::worker& me)
-      : all_(all), ordered_(ordered), n_(n), bits_(std::countr_zero(n)), powers_(powers), me_(me), block_(n / me.size()), own_(me.rank() * block_) {
+  butterflies(number* all, number* ordered, const way& w, std::size_t n, weft::worker& me)
+      : all_(all), ordered_(ordered), way_(w), n_(n), bits_(std::countr_zero(n)), me_(me), block_(n / me.size()), own_(me.rank() * block_) {
     // Numbers that lie together between two that are combined have one root. It depends on their place alone, not on the phase.
     for (std::size_t g = 0; g < n / 2; ++g) roots_.push_back(root(reversed(g, bits_ - 1), n));
     for (int b = 0; b < bits_; ++b) squares_.push_back(root(std::size_t{1} << b, n));
@@ -201,8 +206,8 @@ class butterflies {
   template <typename Visit>
   void for_runs(std::size_t distance, Visit&& visit) const {
     if (distance >= block_) {
-      const std::size_t half = block_ / 2, lower = own_ & ~distance;
-      visit(lower == own_ ? lower : lower + half, half, roots_[lower / (2 * distance)]);
+      const std::size_t half = block_ / 2, k = way_.dealt ? first_of_pair(me_.rank() * half, distance) : first_between_blocks(distance);
+      visit(k, half, roots_[k / (2 * distance)]);
     } else {
       for (std::size_t k = own_; k < own_ + block_; k += 2 * distance) visit(k, distance, roots_[k / (2 * distance)]);
     }
@@ -216,11 +221,19 @@ class butterflies {
   }
 
  private:
+  // The owner of the lower block does the first half of the pairs, that of the upper one the second.
+  std::size_t first_between_blocks(std::size_t distance) const noexcept {
+    const std::size_t lower = own_ & ~distance;
+    return lower == own_ ? lower : lower + block_ / 2;
+  }
+  // Of all pairs in order.
+  static std::size_t first_of_pair(std::size_t pair, std::size_t distance) noexcept { return pair / distance * 2 * distance + pair % distance; }
+
   void combine() {
     for (std::size_t distance = n_ / 2; distance > 0; distance /= 2) {
       for_runs(distance, [&](std::size_t k, std::size_t count, number root_of_run) {
         for (number *x = all_ + k, *y = x + distance; count > 0; --count, ++x, ++y) {
-          const number turned = times(*y, powers_ ? root_of_pair(static_cast<std::size_t>(x - all_), distance) : root_of_run);
+          const number turned = times(*y, way_.powers ? root_of_pair(static_cast<std::size_t>(x - all_), distance) : root_of_run);
           *y = *x - turned;
           *x += turned;
         }
@@ -239,9 +252,9 @@ class butterflies {
   }
 
   number *all_, *ordered_;
+  way way_;
   std::size_t n_;
   int bits_;
-  bool powers_;
   weft::worker& me_;
   std::size_t block_, own_;  // numbers; the first of them
   std::vector<number> roots_, squares_;  // of runs; of all numbers, squared again and again
@@ -317,24 +330,24 @@ app::outcome run_six_steps(std::size_t log_size, const app::options& o) {
   return result;
 }
 
-app::outcome run_butterflies(std::size_t log_size, bool powers, bool unordered, const app::options& o) {
+app::outcome run_butterflies(std::size_t log_size, const way& w, const app::options& o) {
   const std::size_t n = std::size_t{1} << log_size;
-  const app::shared_array<number> all(n, weft::placement::block()), ordered(unordered ? 0 : n, weft::placement::block());
+  const app::shared_array<number> all(n, weft::placement::block()), ordered(w.unordered ? 0 : n, weft::placement::block());
   app::outcome result;
   weft::team(o.threads).run([&](weft::worker& me) {
     o.place(me);
-    butterflies mine(all.data(), unordered ? nullptr : ordered.data(), n, powers, me);
+    butterflies mine(all.data(), w.unordered ? nullptr : ordered.data(), w, n, me);
     const auto [first, last] = me.share_of(n);
     for (std::size_t k = first; k < last; ++k) all.data()[k] = input(o.seed, k);
-    if (!unordered) std::fill(ordered.data() + first, ordered.data() + last, number{});  // the memory is there when the clock starts
+    if (!w.unordered) std::fill(ordered.data() + first, ordered.data() + last, number{});  // the memory is there when the clock starts
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
-    const number* is = unordered ? all.data() : ordered.data();
+    const number* is = w.unordered ? all.data() : ordered.data();
     const auto sum = checksum_of(is, n, me);
     if (me.rank() != 0) return;
     result = {seconds, app::hexadecimal(sum), ""};
     if (!o.verify) return;
     const int bits = std::countr_zero(n);
-    result.difference = difference_from_sequential(o.seed, n, [&](std::size_t k) { return is[unordered ? reversed(k, bits) : k]; });
+    result.difference = difference_from_sequential(o.seed, n, [&](std::size_t k) { return is[w.unordered ? reversed(k, bits) : k]; });
   });
   return result;
 }
@@ -346,18 +359,21 @@ int main(int argc, char** argv) {
   app::options o("Fourier transform of complex numbers by the six-step method, or by butterflies");
   std::size_t log_size = 20;
   o.number("--log-size", log_size, "two to this power many numbers", {2, 30});
-  bool by_butterflies = false, powers = false, unordered = false;
+  bool by_butterflies = false;
+  way w;
   o.flag("--butterflies", by_butterflies, "combine pairs whose distance halves from phase to phase");
-  o.flag("--powers", powers, "with --butterflies: raise a root to its power for every pair");
-  o.flag("--unordered", unordered, "with --butterflies: leave the result in the order of indices with their bits reversed");
+  o.flag("--powers", w.powers, "with --butterflies: raise a root to its power for every pair");
+  o.flag("--dealt", w.dealt, "with --butterflies: deal the pairs of a phase in order, wherever their numbers lie");
+  o.flag("--unordered", w.unordered, "with --butterflies: leave the result in the order of indices with their bits reversed");
   const auto objection = [&]() -> std::string {
-    if (powers && !by_butterflies) return "--powers is for --butterflies";
-    if (unordered && !by_butterflies) return "--unordered is for --butterflies";
+    if (w.powers && !by_butterflies) return "--powers is for --butterflies";
+    if (w.dealt && !by_butterflies) return "--dealt is for --butterflies";
+    if (w.unordered && !by_butterflies) return "--unordered is for --butterflies";
     const std::size_t workers = job.nodes() * o.threads;
     const bool fine = !by_butterflies || (std::has_single_bit(workers) && workers < std::size_t{1} << log_size);
     return fine ? "" : "butterflies are for a power of two of workers, with at least two numbers for each";
   };
   if (const auto status = o.parse(job, argc, argv, objection)) return *status;
-  const auto result = app::repeated(o, [&] { return by_butterflies ? run_butterflies(log_size, powers, unordered, o) : run_six_steps(log_size, o); });
+  const auto result = app::repeated(o, [&] { return by_butterflies ? run_butterflies(log_size, w, o) : run_six_steps(log_size, o); });
   return app::report(job, o, "fft 2^" + std::to_string(log_size) + (by_butterflies ? " by butterflies" : ""), result);
 }

@@ -6,7 +6,7 @@
 // of all, so that nobody waits for them while their owner does the rest (look-ahead). `--in-turn` makes them when all of the owner's rows
 // have been worked on. `--locks` is the paper's way to make flags: a lock that the owner holds until the rows are there, and that everybody
 // who waits for them takes and gives back. The pivots are read under it, or with `--passing` after it
-// has been given back.
+// has been given back. Pivot rows are copied before they are used, or with `--in-place` read where they are for every row.
 //
 //   weft run -n 4 build/bin/gauss --size 1024 --verify
 #include <weft/weft.h>
@@ -28,7 +28,7 @@ namespace {
 
 struct problem {
   std::size_t size = 640, block = 16;
-  bool locks = false, in_turn = false, passing = false;
+  bool locks = false, in_turn = false, passing = false, in_place = false;
 };
 
 // That a block's rows can serve as pivot rows: one of the two.
@@ -79,8 +79,8 @@ void eliminate(double* __restrict row, double pivot, const double* pivot_row, st
 class elimination {
  public:
   elimination(const matrix& a, announcements& made, const problem& p, weft::worker& me)
-      : a_(a), made_(made), locks_(p.locks), in_turn_(p.in_turn), passing_(p.passing), me_(me), pivots_(p.block), packed_(p.block * a.size()) {
-    for (std::size_t block = me.rank(); locks_ && block < a.blocks(); block += me.size()) made[block].until_ready.lock();
+      : a_(a), made_(made), p_(p), me_(me), pivots_(p.block), packed_(p.in_place ? 0 : p.block * a.size()) {
+    for (std::size_t block = me.rank(); p.locks && block < a.blocks(); block += me.size()) made[block].until_ready.lock();
   }
 
   void run() {
@@ -90,12 +90,12 @@ class elimination {
       const std::size_t next = next_mine(pivots);
       if (next >= a_.blocks()) break;
       await(pivots);
-      pack(pivots);
+      if (!p_.in_place) pack(pivots);
       for (std::size_t block = next; block < a_.blocks(); block += me_.size()) {
         apply(pivots, block);
-        if (block == pivots + 1 && !in_turn_) complete(block);
+        if (block == pivots + 1 && !p_.in_turn) complete(block);
       }
-      if (next == pivots + 1 && in_turn_) complete(next);
+      if (next == pivots + 1 && p_.in_turn) complete(next);
       bar.reached(pivots + 1);
     }
   }
@@ -114,16 +114,16 @@ class elimination {
     const std::size_t first = a_.first_of(block), last = first + a_.rows_of(block);
     for (std::size_t k = first; k < last; ++k)
       for (std::size_t i = k + 1; i < last; ++i) eliminate(a_.row(i), a_.row(k)[k], a_.row(k), k, a_.size());
-    locks_ ? made_[block].until_ready.unlock() : made_[block].ready.set();
+    p_.locks ? made_[block].until_ready.unlock() : made_[block].ready.set();
   }
 
   void await(std::size_t block) {
     std::unique_lock<weft::mutex> passed;
-    if (!locks_)
+    if (!p_.locks)
       made_[block].ready.wait();
     else if (!mine(block))
       passed = std::unique_lock(made_[block].until_ready);
-    if (passed && passing_) passed.unlock();
+    if (passed && p_.passing) passed.unlock();
     for (std::size_t i = 0, k = a_.first_of(block); i < a_.rows_of(block); ++i, ++k) pivots_[i] = a_.row(k)[k];
   }
 
@@ -142,8 +142,10 @@ class elimination {
   void apply(std::size_t pivots, std::size_t block) {
     const std::size_t k0 = a_.first_of(pivots), depth = a_.rows_of(pivots), rows = a_.rows_of(block);
     double* own = a_.row(a_.first_of(block));
+    const std::size_t last = p_.in_place ? a_.size() : k0 + depth;
     for (std::size_t i = 0; i < rows; ++i)
-      for (std::size_t k = k0; k < k0 + depth; ++k) eliminate(own + i * a_.stride(), pivots_[k - k0], a_.row(k), k, k0 + depth);
+      for (std::size_t k = k0; k < k0 + depth; ++k) eliminate(own + i * a_.stride(), pivots_[k - k0], a_.row(k), k, last);
+    if (p_.in_place) return;
     const double* packed = packed_.data();
     for (std::size_t j = k0 + depth; j < a_.size(); j += panel) {
       const std::size_t width = std::min(panel, a_.size() - j);
@@ -154,7 +156,7 @@ class elimination {
 
   const matrix& a_;
   announcements& made_;
-  const bool locks_, in_turn_, passing_;
+  const problem& p_;
   weft::worker& me_;
   std::vector<double> pivots_;  // of the block whose rows serve as pivot rows
   std::vector<double> packed_;  // their other columns
@@ -203,6 +205,7 @@ int main(int argc, char** argv) {
   o.flag("--locks", p.locks, "announce pivot rows by locks instead of flags");
   o.flag("--in-turn", p.in_turn, "make the next pivot rows after a worker's other rows, not before them");
   o.flag("--passing", p.passing, "with --locks: give a lock back before the pivots are read");
+  o.flag("--in-place", p.in_place, "read pivot rows in shared memory for every row, instead of copying them first");
   const auto objection = [&]() -> std::string { return p.passing && !p.locks ? "--passing is for --locks" : ""; };
   if (const auto status = o.parse(job, argc, argv, objection)) return *status;
   p.block = std::min(p.block, p.size);

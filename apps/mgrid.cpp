@@ -135,8 +135,14 @@ struct grid {
                [&](std::size_t k, double neighbours) { own[k] += omega * ((neighbours - wanted[k]) * inverse - own[k]); });
   }
 
-  // Direction by direction.
   void find_residual(std::size_t r) const {
+    if (by_residual) return find_residual_by_directions(r);
+    const double *own = row(solution, r), *wanted = row(source, r), middle = diagonal();
+    double* __restrict left = row(residual, r);
+    for_points(places[r], 0, 1, [&](std::size_t k, double neighbours) { left[k] = wanted[k] - (neighbours - middle * own[k]); });
+  }
+
+  void find_residual_by_directions(std::size_t r) const {
     const auto [i, j] = places[r];
     const std::size_t last = s.columns - 1;
     const double *own = row(solution, r), *wanted = row(source, r), middle = diagonal(), weight = along_columns();

@@ -13,11 +13,17 @@
 // the cell. So a cell's particles are met in the order of their numbers, random numbers go by particle, cell and step, and the result
 // does not depend on the workers.
 //
+// `--lock-cells` is nearer to SPLASH's way: cells have locks, and whoever moves a particle into a cell takes its lock, adds the particle to what
+// is in the cell, and lets it collide with the one that waits there, if there is one; else it waits for the next. Then the order in which
+// particles come counts, and the result is another each time; no particle and no energy may be lost in any.
+//
 //   weft run -n 4 build/bin/mp3d --particles 60000 --steps 10 --verify
 #include <weft/weft.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <mutex>
 #include <numbers>
 #include <vector>
 
@@ -37,6 +43,7 @@ constexpr std::size_t components = 5, axes = 3;  // x (along the stream), y, z, 
 
 struct problem {
   std::size_t particles = 60000, steps = 10, length = 24, height = 14, breadth = 7;
+  bool lock_cells = false;
   std::size_t cells() const noexcept { return length * height * breadth; }
 };
 
@@ -48,6 +55,13 @@ struct alignas(64) particle {
 struct content {
   std::uint64_t particles, collisions;
   double momentum[axes], energy;
+};
+
+// With locks on cells, each guarded by its own: what has been in it, and who waits there for somebody to collide with.
+struct open_cell {
+  content sum;
+  std::uint64_t step;  // in which it waits: nobody does if it is an earlier one
+  particle* waiting;
 };
 
 // Random numbers by what they are for, so that they do not depend on who asks.
@@ -145,21 +159,36 @@ void collide(particle& a, particle& b, dice& random) {
   }
 }
 
+double energy_of(const particle& x) {
+  double sum = 0;
+  for (const double v : x.velocity) sum += v * v / 2;
+  return sum;
+}
+
+void add(content& sum, const particle& x) {
+  ++sum.particles;
+  for (std::size_t d = 0; d < axes; ++d) sum.momentum[d] += x.velocity[d];
+  sum.energy += energy_of(x);
+}
+
 double relative_speed(const particle& a, const particle& b) {
   double square = 0;
   for (std::size_t d = 0; d < axes; ++d) square += (a.velocity[d] - b.velocity[d]) * (a.velocity[d] - b.velocity[d]);
   return std::sqrt(square);
 }
 
-// Everybody has one partner at random; the faster they fly past each other, the more probably they meet.
+// The faster they fly past each other, the more probably they meet.
+void may_collide(particle& a, particle& b, content& sum, dice& random) {
+  const double probability = collision_rate * relative_speed(a, b);
+  if (random.unit() >= probability) return;
+  collide(a, b, random);
+  ++sum.collisions;
+}
+
+// Everybody has one partner at random.
 void collide_in_cell(std::vector<particle*>& here, content& sum, dice&& random) {
   for (std::size_t k = here.size(); k > 1; --k) std::swap(here[k - 1], here[random.bits() % k]);
-  for (std::size_t k = 0; k + 1 < here.size(); k += 2) {
-    const double probability = collision_rate * relative_speed(*here[k], *here[k + 1]);
-    if (random.unit() >= probability) continue;
-    collide(*here[k], *here[k + 1], random);
-    ++sum.collisions;
-  }
+  for (std::size_t k = 0; k + 1 < here.size(); k += 2) may_collide(*here[k], *here[k + 1], sum, random);
 }
 
 // --- who does what ---
@@ -234,11 +263,7 @@ class share {
       for (std::uint32_t k = begin[0]; k < begin[1]; ++k) here_.push_back(all_.particles.row(w) + list[k]);
     }
     content& sum = *all_.contents.row(cell);
-    sum.particles += here_.size();
-    for (const particle* x : here_) {
-      for (std::size_t d = 0; d < axes; ++d) sum.momentum[d] += x->velocity[d];
-      for (const double v : x->velocity) sum.energy += v * v / 2;
-    }
+    for (const particle* x : here_) add(sum, *x);
     collide_in_cell(here_, sum, dice(seed_, 2 * step_ + 1, cell));
   }
 
@@ -250,6 +275,111 @@ class share {
   std::vector<std::size_t> cell_;    // by particle
   std::vector<particle*> here_;      // in one cell, in the order of their numbers
 };
+
+// --- with locks on cells ---
+
+struct alignas(64) padded_lock {
+  weft::mutex lock;
+};
+using locks = std::vector<padded_lock, weft::allocator<padded_lock>>;
+
+struct locked_wind {
+  // Together.
+  locked_wind(const problem& p, std::size_t workers)
+      : space(p),
+        particles(workers, (p.particles + workers - 1) / workers, workers),
+        cells(p.cells(), weft::placement::block()),
+        locks_of_cells(p.cells()) {}
+
+  tunnel space;
+  app::bands<particle, app::together> particles;  // by worker: written by it and, when it has moved them, under their cells' locks
+  app::shared_array<open_cell> cells;
+  app::shared_object<locks> locks_of_cells;
+};
+
+// One worker's particles.
+class locked_share {
+ public:
+  locked_share(const problem& p, std::uint64_t seed, const locked_wind& all, weft::worker& me)
+      : all_(all),
+        me_(me),
+        seed_(seed),
+        own_(all.particles.row(me.rank())),
+        first_(me.share_of(p.particles).first),
+        count_(me.share_of(p.particles).second - first_) {
+    for (std::size_t k = 0; k < count_; ++k) all.space.enter_anywhere(own_[k], dice(seed, 0, first_ + k));
+    energy_to_be_ = energy();
+    const auto [first, last] = me.share_of(p.cells());
+    std::fill(all.cells.data() + first, all.cells.data() + last, open_cell{});
+    me.barrier();
+  }
+
+  void step() {
+    ++step_;
+    for (std::size_t k = 0; k < count_; ++k) {
+      energy_to_be_ -= energy_of(own_[k]);  // who leaves takes it along
+      all_.space.fly(own_[k], dice(seed_, 2 * step_, first_ + k));
+      energy_to_be_ += energy_of(own_[k]);
+      add(moved_, own_[k]);
+      enter_cell(own_[k], dice(seed_, 2 * step_ + 1, first_ + k));
+    }
+    me_.barrier();
+  }
+
+  double energy() const noexcept {
+    double sum = 0;
+    for (std::size_t k = 0; k < count_; ++k) sum += energy_of(own_[k]);
+    return sum;
+  }
+  double energy_to_be() const noexcept { return energy_to_be_; }  // but for what collisions hand from worker to worker
+  const content& moved() const noexcept { return moved_; }
+  std::size_t outside() const noexcept {
+    return static_cast<std::size_t>(std::count_if(own_, own_ + count_, [&](const particle& x) { return !all_.space.inside(x); }));
+  }
+
+ private:
+  void enter_cell(particle& x, dice&& random) const {
+    const std::size_t c = all_.space.cell_of(x);
+    std::scoped_lock lock((*all_.locks_of_cells)[c].lock);
+    open_cell& cell = all_.cells.data()[c];
+    add(cell.sum, x);
+    if (cell.step == step_ && cell.waiting) {
+      may_collide(x, *cell.waiting, cell.sum, random);
+      cell.waiting = nullptr;
+    } else {
+      cell.step = step_;
+      cell.waiting = &x;
+    }
+  }
+
+  const locked_wind& all_;
+  weft::worker& me_;
+  std::uint64_t seed_;
+  particle* own_;
+  std::size_t first_, count_, step_ = 0;
+  double energy_to_be_;
+  content moved_{};  // into cells, by this worker
+};
+
+// Nothing is lost: neither particles nor energy, in the cells' sums or in the particles.
+std::string lost(const problem& p, const locked_wind& all, const locked_share& mine, weft::worker& me) {
+  constexpr double rounding = 1e-9;
+  const double is = me.sum(mine.energy()), to_be = me.sum(mine.energy_to_be()), moved = me.sum(mine.moved().energy);
+  const std::uint64_t outside = me.sum(std::uint64_t{mine.outside()});
+  std::uint64_t counted = 0, collisions = 0;
+  double in_cells = 0;
+  for (std::size_t c = 0; me.rank() == 0 && c < p.cells(); ++c) {
+    const content& sum = all.cells.data()[c].sum;
+    counted += sum.particles;
+    collisions += sum.collisions;
+    in_cells += sum.energy;
+  }
+  if (outside != 0) return std::to_string(outside) + " particles are in no free place";
+  if (!(std::abs(is - to_be) <= rounding * to_be)) return "the particles' energy is " + std::to_string(is) + ", not " + std::to_string(to_be);
+  if (counted != p.particles * p.steps) return "cells have seen " + std::to_string(counted) + " particles";
+  if (!(std::abs(in_cells - moved) <= rounding * moved)) return "cells have seen an energy of " + std::to_string(in_cells);
+  return collisions == 0 && p.particles > p.cells() ? "nobody has collided" : "";
+}
 
 // --- verification ---
 
@@ -298,6 +428,24 @@ std::string difference_from_sequential(const problem& p, std::uint64_t seed, con
   return {};
 }
 
+app::outcome run_with_locks(const problem& p, const app::options& o) {
+  weft::team team(o.threads);
+  const locked_wind all(p, team.workers());
+  app::outcome result;
+  team.run([&](weft::worker& me) {
+    o.place(me);
+    locked_share mine(p, o.seed, all, me);
+    const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
+    const double energy = me.sum(mine.energy());
+    const std::string difference = o.verify ? lost(p, all, mine, me) : "";
+    if (me.rank() != 0) return;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4f", energy);
+    result = {seconds, text, difference};
+  });
+  return result;
+}
+
 app::outcome run(const problem& p, const app::options& o) {
   weft::team team(o.threads);
   const wind<app::together> all(p, team.workers());
@@ -330,7 +478,8 @@ int main(int argc, char** argv) {
   o.number("--length", p.length, "of the tunnel, in cells; the body takes a tenth of it", {12, 1024});
   o.number("--height", p.height, "of the tunnel, in cells", {4, 1024});
   o.number("--breadth", p.breadth, "of the tunnel, in cells", {1, 1024});
+  o.flag("--lock-cells", p.lock_cells, "collide under a lock for each cell as particles come, instead of when all have moved");
   if (const auto status = o.parse(job, argc, argv)) return *status;
-  const auto result = app::repeated(o, [&] { return run(p, o); });
+  const auto result = app::repeated(o, [&] { return p.lock_cells ? run_with_locks(p, o) : run(p, o); });
   return app::report(job, o, "mp3d " + std::to_string(p.particles) + " particles, " + std::to_string(p.steps) + " steps", result);
 }

@@ -14,7 +14,7 @@ namespace {
 
 struct problem {
   std::size_t size = 1024, steps = 100;
-  bool unplaced = false, single = false;
+  bool unplaced = false, single = false, plain = false;
 };
 
 template <typename Number>
@@ -22,9 +22,9 @@ void relax_band(app::sor_grid<Number>& grid, std::size_t steps, weft::worker& me
   const auto [first, last] = grid.band_of(me);
   app::progress bar(me, steps);
   for (std::size_t step = 0; step < steps; ++step) {
-    grid.relax_red_and_inner_black(first, last);
+    grid.relax_first_half(first, last);
     me.barrier();
-    grid.relax_outer_black(first, last);
+    grid.relax_second_half(first, last);
     me.barrier();
     bar.reached(step + 1);
   }
@@ -32,7 +32,7 @@ void relax_band(app::sor_grid<Number>& grid, std::size_t steps, weft::worker& me
 
 template <typename Number>
 app::outcome run(const problem& p, const app::options& o) {
-  app::sor_grid<Number> grid(p.size, p.size, p.unplaced ? weft::placement{} : weft::placement::block());
+  app::sor_grid<Number> grid(p.size, p.size, p.plain ? app::sor_form::plain : app::sor_form::by_colour, p.unplaced ? weft::placement{} : weft::placement::block());
   app::outcome result;
   weft::team(o.threads).run([&](weft::worker& me) {
     o.place(me);
@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   o.number("--steps", p.steps, "relaxations of every point", {1, 1000000});
   o.flag("--unplaced", p.unplaced, "let node 0 initialise everything and say nothing about where pages belong");
   o.flag("--single", p.single, "numbers of four bytes");
+  o.flag("--plain", p.plain, "red and black points alternate in one array, and sweeps are whole");
   if (const auto status = o.parse(job, argc, argv)) return *status;
   const auto result = app::repeated(o, [&] { return p.single ? run<float>(p, o) : run<double>(p, o); });
   return app::report(

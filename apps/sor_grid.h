@@ -5,6 +5,8 @@
 // colour leaves the other colour's pages alone. A row of either begins at a page's start ("Rows are page aligned in sor",
 // Cashmere 4.1): workers share no page that is written.
 //
+// `sor_form::plain` is the grid as the simplest program has it: one array, in whose rows red and black points alternate, and whole sweeps.
+//
 // Number is double or float. TreadMarks' program computes in numbers of four bytes: of its grid of 1024 x 3072 "each shared red or black row
 // occupies one and a half pages" (Lu, Dwarkadas, Cox, Zwaenepoel: Message Passing Versus Distributed Shared Memory on Networks of
 // Workstations, 1995, 3.3.4).
@@ -41,19 +43,34 @@ void relax(Number* __restrict own, const Number* above, const Number* beside, co
   for (std::size_t k = first; k < last; ++k) own[k] = relaxed(own[k], above[k], below[k], left[k], right[k]);
 }
 
+// The same in a row where the colours alternate, from column `first` on.
+template <typename Number>
+void relax_every_other(Number* own, const Number* above, const Number* below, std::size_t first, std::size_t last) {
+  for (std::size_t j = first; j < last; j += 2) own[j] = relaxed(own[j], above[j], below[j], own[j - 1], own[j + 1]);
+}
+
+enum class sor_form { by_colour, plain };
+
 template <typename Number>
 class sor_grid {
  public:
   enum colour : std::size_t { red, black };  // of point (i, j): (i + j) % 2
 
   // Together.
-  sor_grid(std::size_t rows, std::size_t columns, weft::placement where)
-      : rows_(rows), columns_(columns), stride_(stride_of(columns)), red_(rows * stride_, where), black_(rows * stride_, where) {}
+  sor_grid(std::size_t rows, std::size_t columns, sor_form form, weft::placement where)
+      : rows_(rows),
+        columns_(columns),
+        plain_(form == sor_form::plain),
+        stride_(whole_pages(plain_ ? columns : (columns + 1) / 2)),
+        red_(rows * stride_, where),
+        black_(plain_ ? 0 : rows * stride_, where) {}
 
   std::size_t rows() const noexcept { return rows_; }
   std::size_t columns() const noexcept { return columns_; }
 
-  Number& at(std::size_t i, std::size_t j) noexcept { return row((i + j) % 2 == 0 ? red : black, i)[j / 2]; }
+  Number& at(std::size_t i, std::size_t j) noexcept {
+    return plain_ ? row(red, i)[j] : row((i + j) % 2 == 0 ? red : black, i)[j / 2];
+  }
 
   static Number initial(std::uint64_t seed, std::size_t i, std::size_t j, std::size_t columns) noexcept {
     return static_cast<Number>(i == 0 ? 100.0 : 100.0 * random_unit(seed, i * columns + j));
@@ -69,17 +86,21 @@ class sor_grid {
     return {std::max<std::size_t>(first, 1), std::min(last, rows_ - 1)};
   }
 
-  // A step in two halves, with the neighbours' between them. The first relaxes the band's red points, and as it goes along its
+  // A step in two halves, with the neighbours' between them: red points and black ones. Or the first relaxes the band's red points, and as it goes along its
   // black ones while they are in the cache: all but those of its first and last row, which need the neighbours' new red ones and
   // which the neighbours' red ones still need as they are. The second relaxes these. Every point gets what it gets from whole
   // sweeps.
-  void relax_red_and_inner_black(std::size_t first, std::size_t last) {
+  void relax_first_half(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       relax_row(red, i);
-      if (i >= first + 2) relax_row(black, i - 1);
+      if (!plain_ && i >= first + 2) relax_row(black, i - 1);
     }
   }
-  void relax_outer_black(std::size_t first, std::size_t last) {
+  void relax_second_half(std::size_t first, std::size_t last) {
+    if (plain_) {
+      for (std::size_t i = first; i < last; ++i) relax_row(black, i);
+      return;
+    }
     if (first < last) relax_row(black, first);
     if (first + 1 < last) relax_row(black, last - 1);
   }
@@ -95,21 +116,24 @@ class sor_grid {
   std::string difference_from_sequential(std::uint64_t seed, std::size_t steps);
 
  private:
-  static std::size_t stride_of(std::size_t columns) noexcept {
+  static std::size_t whole_pages(std::size_t numbers) noexcept {
     constexpr std::size_t page = weft::page_size / sizeof(Number);
-    return ((columns + 1) / 2 + page - 1) / page * page;
+    return (numbers + page - 1) / page * page;
   }
   Number* row(colour c, std::size_t i) noexcept { return (c == red ? red_ : black_).data() + i * stride_; }
 
-  // Point k of colour c in row i is in column 2k + shift.
+  // By colour: point k of colour c in row i is in column 2k + shift.
   void relax_row(colour c, std::size_t i) {
+    if (plain_) return relax_every_other(row(red, i), row(red, i - 1), row(red, i + 1), 1 + (i + c + 1) % 2, columns_ - 1);
     const colour other = c == red ? black : red;
     const std::size_t shift = (i + c) % 2;
     relax(row(c, i), row(other, i - 1), row(other, i), row(other, i + 1), shift, 1 - shift, (columns_ - shift) / 2);
   }
 
-  std::size_t rows_, columns_, stride_;
-  shared_array<Number> red_, black_;
+  std::size_t rows_, columns_;
+  bool plain_;
+  std::size_t stride_;
+  shared_array<Number> red_, black_;  // plain: the first holds both
 };
 
 // Plain red-black sweeps over a plain matrix in private memory.

@@ -16,6 +16,11 @@
 
 namespace {
 
+struct problem {
+  std::size_t size = 1024, steps = 100;
+  bool single = false, plain = false;
+};
+
 // Hands a row from its owner to the neighbour, half step after half step. The owner holds the lock of half step h while it computes
 // in it, and takes the next one's before it lets go of this one's; so whoever gets the lock of h afterwards sees the row as h left
 // it.
@@ -86,32 +91,32 @@ void relax_band(app::sor_grid<Number>& grid, band& mine, std::size_t steps, weft
   app::progress bar(me, steps);
   for (std::size_t step = 0; step < steps; ++step) {
     mine.wait_for_neighbours();
-    grid.relax_red_and_inner_black(first, last);
+    grid.relax_first_half(first, last);
     mine.finish_half_step();
     mine.wait_for_neighbours();
-    grid.relax_outer_black(first, last);
+    grid.relax_second_half(first, last);
     mine.finish_half_step();
     bar.reached(step + 1);
   }
 }
 
 template <typename Number>
-app::outcome run(std::size_t size, std::size_t steps, const app::options& o) {
-  app::sor_grid<Number> grid(size, size, weft::placement::block());
+app::outcome run(const problem& p, const app::options& o) {
+  app::sor_grid<Number> grid(p.size, p.size, p.plain ? app::sor_form::plain : app::sor_form::by_colour, weft::placement::block());
   weft::team team(o.threads);
   const app::shared_object<all_locks> locks(team.workers());
   app::outcome result;
   team.run([&](weft::worker& me) {
     o.place(me);
-    const auto [first, last] = me.share_of(size);
+    const auto [first, last] = me.share_of(p.size);
     grid.initialise(o.seed, first, last);
     band mine(*locks, me);
     mine.begin();
-    const double seconds = app::seconds_of(me, [&] { relax_band(grid, mine, steps, me); });
+    const double seconds = app::seconds_of(me, [&] { relax_band(grid, mine, p.steps, me); });
     mine.end();
     const auto sum = me.sum(grid.checksum_of(first, last).value());
     if (me.rank() != 0) return;
-    result = {seconds, app::hexadecimal(sum), o.verify ? grid.difference_from_sequential(o.seed, steps) : ""};
+    result = {seconds, app::hexadecimal(sum), o.verify ? grid.difference_from_sequential(o.seed, p.steps) : ""};
   });
   return result;
 }
@@ -121,17 +126,17 @@ app::outcome run(std::size_t size, std::size_t steps, const app::options& o) {
 int main(int argc, char** argv) {
   weft::job job(argc, argv);
   app::options o("Temperature of a metal sheet: red-black successive over-relaxation with locks");
-  std::size_t size = 1024, steps = 100;
-  o.number("--size", size, "rows and columns of the grid", {3, 65536});
-  o.number("--steps", steps, "relaxations of every point", {1, 1000000});
-  bool single = false;
-  o.flag("--single", single, "numbers of four bytes");
+  problem p;
+  o.number("--size", p.size, "rows and columns of the grid", {3, 65536});
+  o.number("--steps", p.steps, "relaxations of every point", {1, 1000000});
+  o.flag("--single", p.single, "numbers of four bytes");
+  o.flag("--plain", p.plain, "red and black points alternate in one array, and sweeps are whole");
   const auto status = o.parse(job, argc, argv, [&] {
     // A worker without rows would keep its neighbours from seeing each other's.
-    return size < 2 * std::size_t{job.nodes()} * o.threads ? "--size: at least two rows for every worker" : "";
+    return p.size < 2 * std::size_t{job.nodes()} * o.threads ? "--size: at least two rows for every worker" : "";
   });
   if (status) return *status;
-  const auto result = app::repeated(o, [&] { return single ? run<float>(size, steps, o) : run<double>(size, steps, o); });
+  const auto result = app::repeated(o, [&] { return p.single ? run<float>(p, o) : run<double>(p, o); });
   return app::report(
-      job, o, "sor_lock " + std::to_string(size) + "x" + std::to_string(size) + ", " + std::to_string(steps) + " steps", result);
+      job, o, "sor_lock " + std::to_string(p.size) + "x" + std::to_string(p.size) + ", " + std::to_string(p.steps) + " steps", result);
 }

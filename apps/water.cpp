@@ -4,7 +4,8 @@
 // Molecule i computes what it and the n/2 molecules after it do to each other (round the end; a half shell), which is every pair
 // once and the same work for everybody. A worker adds up forces in private memory and then adds them to the shared ones under
 // locks. SPLASH has a lock for every molecule (--molecules-per-lock 1) and a record with all of it (--record 672); usual here is one
-// lock for those whose forces lie on one page, as two nodes cannot write to one page at once without cost anyway.
+// lock for those whose forces lie on one page, as two nodes cannot write to one page at once without cost anyway. `--lock-pairs` reads
+// positions where they are, for every pair, and adds what each pair does to the shared forces at once.
 //
 //   weft run -n 4 build/bin/water --molecules 512 --verify
 #include <weft/weft.h>
@@ -26,6 +27,7 @@ constexpr std::size_t coordinates = app::water_coordinates;
 struct problem {
   std::size_t molecules = 256, steps = 3, molecules_per_lock = 32;
   std::size_t record = 0;  // bytes; 0: positions and forces lie in arrays of their own
+  bool lock_pairs = false;
 };
 
 // Coordinates, velocities or forces of a molecule; 32 to a page.
@@ -75,27 +77,43 @@ class half_shell {
 
   // Adds to the forces, of which there are n; returns the energy.
   double act(const box& in, const molecule* positions, molecule* forces, std::size_t i) {
-    collect(in, positions, i);
+    collect(in, [&](std::size_t j) -> const molecule& { return positions[j]; }, i);
     const auto upon_me = compute(in, positions[i].c);
     for (std::size_t c = 0; c < coordinates; ++c) forces[i].c[c] += upon_me.c[c];
-    double energy = 0;
-    for (std::size_t k = 0; k < count_; ++k) {
+    for (std::size_t k = 0; k < count_; ++k)
       for (std::size_t c = 0; c < coordinates; ++c) forces[index_[k]].c[c] += near(c, k);
-      energy += energy_[k / app::lanes][k % app::lanes];
+    return energy();
+  }
+
+  // With position(j) of molecule j: calls add(upon i, j, upon j) for each pair; returns the energy.
+  template <typename Position, typename Add>
+  double act_pair_by_pair(const box& in, Position&& position, std::size_t i, Add&& add) {
+    collect(in, position, i);
+    app::vector me[coordinates], part[coordinates];
+    for (std::size_t c = 0; c < coordinates; ++c) me[c] = app::vector{} + position(i).c[c];
+    fill_up();
+    for (std::size_t k = 0; k < count_; k += app::lanes) {
+      act_upon(in, me, k / app::lanes, part);
+      for (std::size_t l = 0; l < app::lanes && k + l < count_; ++l) {
+        molecule upon_i, upon_j;
+        for (std::size_t c = 0; c < coordinates; ++c) upon_i.c[c] = part[c][l], upon_j.c[c] = near(c, k + l);
+        add(upon_i, index_[k + l], upon_j);
+      }
     }
-    return energy;
+    return energy();
   }
 
  private:
   // For even n, the molecule opposite belongs to the first half's.
   std::size_t partners_of(std::size_t i) const noexcept { return n_ % 2 == 0 && i >= n_ / 2 ? n_ / 2 - 1 : n_ / 2; }
 
-  void collect(const box& in, const molecule* positions, std::size_t i) {
-    const double* mine = positions[i].c;
+  template <typename Position>
+  void collect(const box& in, Position&& position, std::size_t i) {
+    const double* mine = position(i).c;
     count_ = 0;
     for (std::size_t k = 1; k <= partners_of(i); ++k) {
       const std::size_t j = i + k < n_ ? i + k : i + k - n_;
-      const double* other = positions[j].c;
+      const double* other = position(j).c;
       double shift[3], square = 0;
       for (std::size_t d = 0; d < 3; ++d) {
         const double distance = mine[d] - other[d];
@@ -122,12 +140,22 @@ class half_shell {
     for (std::size_t c = 0; c < coordinates; ++c)
       for (std::size_t l = 0; l < app::lanes; ++l) sum.c[c] += upon_me[c][l];
     if (whole * app::lanes == count_) return sum;
-    // The last vector is not full: what follows the neighbours becomes copies of the last one, which nobody adds up.
-    for (std::size_t k = count_; k < (whole + 1) * app::lanes; ++k)
-      for (std::size_t c = 0; c < coordinates; ++c) near(c, k) = near(c, count_ - 1);
+    fill_up();
     act_upon(in, me, whole, part);
     for (std::size_t c = 0; c < coordinates; ++c)
       for (std::size_t l = 0; l < count_ % app::lanes; ++l) sum.c[c] += part[c][l];
+    return sum;
+  }
+
+  // The last vector may not be full: what follows the neighbours becomes copies of the last one, which nobody adds up.
+  void fill_up() {
+    for (std::size_t k = count_; k % app::lanes != 0; ++k)
+      for (std::size_t c = 0; c < coordinates; ++c) near(c, k) = near(c, count_ - 1);
+  }
+
+  double energy() const {
+    double sum = 0;
+    for (std::size_t k = 0; k < count_; ++k) sum += energy_[k / app::lanes][k % app::lanes];
     return sum;
   }
 
@@ -150,9 +178,10 @@ class half_shell {
 
 class dynamics {
  public:
-  dynamics(const shared& all, const box& in, std::uint64_t seed, weft::worker& me)
+  dynamics(const shared& all, const box& in, std::uint64_t seed, bool lock_pairs, weft::worker& me)
       : all_(all),
         in_(in),
+        lock_pairs_(lock_pairs),
         me_(me),
         first_(me.share_of(all.n).first),
         last_(me.share_of(all.n).second),
@@ -187,9 +216,30 @@ class dynamics {
 
  private:
   void add_forces() {
+    potential_ = 0;
+    lock_pairs_ ? add_pairs() : add_sums();
+  }
+
+  void add_pairs() {
+    const auto position = [&](std::size_t i) -> const molecule& { return all_.position(i); };
+    for (std::size_t i = first_; i < last_; ++i) {
+      molecule upon_me{};
+      potential_ += within(position(i).c, upon_me.c);
+      add_to(i, upon_me);
+      potential_ += shell_.act_pair_by_pair(in_, position, i, [&](const molecule& upon_i, std::size_t j, const molecule& upon_j) {
+        add_to(i, upon_i);
+        add_to(j, upon_j);
+      });
+    }
+  }
+  void add_to(std::size_t i, const molecule& force) {
+    std::scoped_lock lock(all_.lock_of(i / all_.per_lock));
+    for (std::size_t c = 0; c < coordinates; ++c) all_.force(i).c[c] += force.c[c];
+  }
+
+  void add_sums() {
     for (std::size_t i = 0; i < all_.n; ++i) positions_[i] = all_.position(i);
     std::fill(forces_.begin(), forces_.end(), molecule{});
-    potential_ = 0;
     for (std::size_t i = first_; i < last_; ++i) {
       potential_ += within(positions_[i].c, forces_[i].c);
       potential_ += shell_.act(in_, positions_.data(), forces_.data(), i);
@@ -215,6 +265,7 @@ class dynamics {
 
   const shared& all_;
   const box& in_;
+  const bool lock_pairs_;
   weft::worker& me_;
   std::size_t first_, last_;
   std::vector<molecule> velocities_;          // of the worker's own
@@ -278,7 +329,7 @@ app::outcome run(const problem& p, const app::options& o) {
   app::outcome result;
   weft::team(o.threads).run([&](weft::worker& me) {
     o.place(me);
-    dynamics mine(all, in, o.seed, me);
+    dynamics mine(all, in, o.seed, p.lock_pairs, me);
     const double seconds = app::seconds_of_steps(me, p.steps, [&] { mine.step(); });
     const double energy = me.sum(mine.energy());
     if (me.rank() != 0) return;
@@ -299,6 +350,7 @@ int main(int argc, char** argv) {
   o.number("--steps", p.steps, "steps of half a femtosecond", {1, 1000000});
   o.number("--molecules-per-lock", p.molecules_per_lock, "whose forces one lock guards; 32 lie on a page", {1, 1 << 20});
   o.number("--record", p.record, "bytes of a record with all of a molecule, 672 in SPLASH; 0: arrays of positions and of forces", {0, 1 << 16});
+  o.flag("--lock-pairs", p.lock_pairs, "add the forces of each pair to the shared ones at once, instead of copying positions and adding forces up first");
   const auto objection = [&]() -> std::string {
     const bool fine = p.record == 0 || (p.record % sizeof(double) == 0 && p.record >= 2 * sizeof(molecule));
     return fine ? "" : "a record has 256 bytes at least, and a whole number of doubles";
