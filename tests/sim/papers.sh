@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A paper's experiments, quickly: every figure, table and claim is there, with numbers; the same again from kept reports; and a program
 # with other arguments changes its own row and no other.
+# So do programs as readers guessed them.
 #   papers.sh WEFT
 set -eu
 weft=$1
@@ -22,6 +23,11 @@ grep -q 'quick run' "$here/c.html" || die "the page does not say that its run wa
 grep -q 'as asked for: sor --size 128 --steps 2' "$here/other" || die "not said that sor is another: $(cat "$here/other")"
 changed=$(diff <(rows "$here/c") <(rows "$here/other") | grep '^>' | cut -c3-) || true
 [ "${changed%% *}" = sor ] && [ "$(wc -l <<<"$changed")" = 1 ] || die "not sor alone is changed: $changed"
+
+"$weft" sim --paper cashmere --quick --keep "$here/kept" --guessed --json "$here/g.json" >"$here/guessed"
+[ "$(rows "$here/guessed" | wc -l)" = 9 ] || die "not nine guessed programs in the table: $(cat "$here/guessed")"
+grep -q 'as readers guessed them' "$here/guessed" || die "not said that programs are guessed: $(cat "$here/guessed")"
+grep -q '"guessed": true' "$here/g.json" || die "the JSON does not say that programs are guessed"
 
 "$weft" sim --paper shrimp --quick --json "$here/s.json" --html "$here/s.html" >"$here/s"
 [ "$(grep -cE '^(holds|FAILS) ' "$here/s")" = 10 ] || die "not ten claims: $(cat "$here/s")"

@@ -38,6 +38,7 @@ struct point {
 
 struct request {
   bool quick = false;
+  bool guessed = false;  // Cashmere's programs as readers guessed them who did not know its results
   std::string programs;  // where the simulated programs are
   std::vector<std::string> instead;  // "gauss --size 640": a program with these arguments instead of the paper's or the quick ones
   ways how;

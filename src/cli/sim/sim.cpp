@@ -89,6 +89,7 @@ int simulate(sim_request r, std::vector<std::string> words, const std::vector<st
   if (r.calibrate) return calibrate({nodes_of(r), r.rest.quick, r.rest.json});
   if (!r.paper.empty()) {
     if (r.rest.programs.empty()) r.rest.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    if (r.rest.guessed && r.paper != "cashmere") throw error(errc::invalid_argument, "--guessed is for --paper cashmere");
     if (r.paper == "cashmere") return cashmere_paper(r.rest);
     if (r.paper == "shrimp") return shrimp_paper(r.rest);
     throw error(errc::invalid_argument, "there is no paper '" + r.paper + "'; choose cashmere or shrimp");
@@ -138,6 +139,10 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
                     "Measure this host, and compare what the simulator predicts for programs with what they do here, on -p nodes");
   command->add_flag("--quick", r->rest.quick, "With --paper or --calibrate: small programs on few processors");
   command->add_option("--programs", r->rest.programs, "With --paper: where the simulated programs are")->type_name("DIRECTORY")->needs(paper);
+  command
+      ->add_flag("--guessed", r->rest.guessed,
+                 "With --paper cashmere: its programs as readers guessed them who did not know its results (docs/cashmere-programs.md)")
+      ->needs(paper);
   command
       ->add_option("--instead", r->rest.instead,
                    "With --paper: a program with these arguments instead of the usual ones, to see what a table or a claim owes to them; may be "
