@@ -32,7 +32,7 @@ void relax_band(app::sor_grid<Number>& grid, std::size_t steps, weft::worker& me
 
 template <typename Number>
 app::outcome run(const problem& p, const app::options& o) {
-  app::sor_grid<Number> grid(p.size, p.size, p.plain ? app::sor_form::plain : app::sor_form::by_colour, p.unplaced ? weft::placement{} : weft::placement::block());
+  app::sor_grid<Number> grid(p.size, p.size, p.plain, p.unplaced ? weft::placement{} : weft::placement::block());
   app::outcome result;
   weft::team(o.threads).run([&](weft::worker& me) {
     o.place(me);

@@ -5,7 +5,7 @@
 // colour leaves the other colour's pages alone. A row of either begins at a page's start ("Rows are page aligned in sor",
 // Cashmere 4.1): workers share no page that is written.
 //
-// `sor_form::plain` is the grid as the simplest program has it: one array, in whose rows red and black points alternate, and whole sweeps.
+// A plain grid is as the simplest program has it: one array, in whose rows red and black points alternate, and whole sweeps.
 //
 // Number is double or float. TreadMarks' program computes in numbers of four bytes: of its grid of 1024 x 3072 "each shared red or black row
 // occupies one and a half pages" (Lu, Dwarkadas, Cox, Zwaenepoel: Message Passing Versus Distributed Shared Memory on Networks of
@@ -49,18 +49,16 @@ void relax_every_other(Number* own, const Number* above, const Number* below, st
   for (std::size_t j = first; j < last; j += 2) own[j] = relaxed(own[j], above[j], below[j], own[j - 1], own[j + 1]);
 }
 
-enum class sor_form { by_colour, plain };
-
 template <typename Number>
 class sor_grid {
  public:
   enum colour : std::size_t { red, black };  // of point (i, j): (i + j) % 2
 
   // Together.
-  sor_grid(std::size_t rows, std::size_t columns, sor_form form, weft::placement where)
+  sor_grid(std::size_t rows, std::size_t columns, bool plain, weft::placement where)
       : rows_(rows),
         columns_(columns),
-        plain_(form == sor_form::plain),
+        plain_(plain),
         stride_(whole_pages(plain_ ? columns : (columns + 1) / 2)),
         red_(rows * stride_, where),
         black_(plain_ ? 0 : rows * stride_, where) {}
@@ -86,10 +84,10 @@ class sor_grid {
     return {std::max<std::size_t>(first, 1), std::min(last, rows_ - 1)};
   }
 
-  // A step in two halves, with the neighbours' between them: red points and black ones. Or the first relaxes the band's red points, and as it goes along its
-  // black ones while they are in the cache: all but those of its first and last row, which need the neighbours' new red ones and
-  // which the neighbours' red ones still need as they are. The second relaxes these. Every point gets what it gets from whole
-  // sweeps.
+  // A step in two halves, with the neighbours' between them. In a plain grid red points and then black ones. Else the first relaxes the band's
+  // red points, and as it goes along its black ones while they are in the cache: all but those of its first and last row, which need the
+  // neighbours' new red ones and which the neighbours' red ones still need as they are. The second relaxes these. Every point gets what it gets
+  // from whole sweeps.
   void relax_first_half(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       relax_row(red, i);

@@ -102,7 +102,7 @@ void relax_band(app::sor_grid<Number>& grid, band& mine, std::size_t steps, weft
 
 template <typename Number>
 app::outcome run(const problem& p, const app::options& o) {
-  app::sor_grid<Number> grid(p.size, p.size, p.plain ? app::sor_form::plain : app::sor_form::by_colour, weft::placement::block());
+  app::sor_grid<Number> grid(p.size, p.size, p.plain, weft::placement::block());
   weft::team team(o.threads);
   const app::shared_object<all_locks> locks(team.workers());
   app::outcome result;

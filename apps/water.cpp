@@ -350,7 +350,7 @@ int main(int argc, char** argv) {
   o.number("--steps", p.steps, "steps of half a femtosecond", {1, 1000000});
   o.number("--molecules-per-lock", p.molecules_per_lock, "whose forces one lock guards; 32 lie on a page", {1, 1 << 20});
   o.number("--record", p.record, "bytes of a record with all of a molecule, 672 in SPLASH; 0: arrays of positions and of forces", {0, 1 << 16});
-  o.flag("--lock-pairs", p.lock_pairs, "add the forces of each pair to the shared ones at once, instead of copying positions and adding forces up first");
+  o.flag("--lock-pairs", p.lock_pairs, "add each pair's forces to the shared ones at once; positions are not copied, and forces not added up first");
   const auto objection = [&]() -> std::string {
     const bool fine = p.record == 0 || (p.record % sizeof(double) == 0 && p.record >= 2 * sizeof(molecule));
     return fine ? "" : "a record has 256 bytes at least, and a whole number of doubles";

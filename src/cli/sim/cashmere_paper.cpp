@@ -114,7 +114,11 @@ const std::vector<std::string> latencies = {"500ns", "1us", "2us", "10us"}, band
 class cashmere {
  public:
   explicit cashmere(const request& r)
-      : few_(r.quick ? 4 : 8), many_(r.quick ? 16 : 64), quick_(r.quick), guessed_(r.guessed), runs_(r.guessed ? guessed_suite : suite, systems, r) {}
+      : few_(r.quick ? 4 : 8),
+        many_(r.quick ? 16 : 64),
+        quick_(r.quick),
+        guessed_(r.guessed),
+        runs_(r.guessed ? guessed_suite : suite, systems, r) {}
 
   void simulate() {
     for (const auto& p : suite) {
@@ -285,7 +289,8 @@ std::string cashmere::lines(const char* title, const char* what, const char* uni
 
 // Nothing for a program that is near the paper's, nor for one that is not ours: a quick run is of other sizes.
 const char* cashmere::why_off(const table_row& row) const {
-  return !quick_ && !guessed_ && !runs_.instead().contains(row.program) && factor_off(lrc_over_nhhm(row.program, many_), row.at_64) > near ? row.explained : "";
+  const bool usual = !quick_ && !guessed_ && !runs_.instead().contains(row.program);
+  return usual && factor_off(lrc_over_nhhm(row.program, many_), row.at_64) > near ? row.explained : "";
 }
 
 std::string cashmere::table_html() const {
