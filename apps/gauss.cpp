@@ -3,10 +3,11 @@
 //
 // The rows are dealt in small blocks, with one flag a block: whoever waits for it applies all its pivot rows at once, which touches
 // the own rows once instead of once for every pivot. `--block 1` is the paper's one flag a row. The next pivot rows are made first
-// of all, so that nobody waits for them while their owner does the rest (look-ahead). `--in-turn` makes them when all of the owner's rows
-// have been worked on. `--locks` is the paper's way to make flags: a lock that the owner holds until the rows are there, and that everybody
-// who waits for them takes and gives back. The pivots are read under it, or with `--passing` after it
-// has been given back. Pivot rows are copied before they are used, or with `--in-place` read where they are for every row.
+// of all, so that nobody waits for them while their owner does the rest (look-ahead).
+//
+// `--locks` is the paper's way to make flags: a lock that the owner holds until the rows are there, and that everybody who waits for them
+// takes and gives back. The pivots are read under it, or with `--passing` after it has been given back. Pivot rows are copied before they
+// are used, or with `--in-place` read where they are for every row.
 //
 //   weft run -n 4 build/bin/gauss --size 1024 --verify
 #include <weft/weft.h>
@@ -28,7 +29,7 @@ namespace {
 
 struct problem {
   std::size_t size = 640, block = 16;
-  bool locks = false, in_turn = false, passing = false, in_place = false;
+  bool locks = false, passing = false, in_place = false;
 };
 
 // That a block's rows can serve as pivot rows: one of the two.
@@ -93,9 +94,8 @@ class elimination {
       if (!p_.in_place) pack(pivots);
       for (std::size_t block = next; block < a_.blocks(); block += me_.size()) {
         apply(pivots, block);
-        if (block == pivots + 1 && !p_.in_turn) complete(block);
+        if (block == pivots + 1) complete(block);
       }
-      if (next == pivots + 1 && p_.in_turn) complete(next);
       bar.reached(pivots + 1);
     }
   }
@@ -203,7 +203,6 @@ int main(int argc, char** argv) {
   o.number("--size", p.size, "rows and columns of the matrix", {1, 65536});
   o.number("--block", p.block, "rows that are dealt, announced and applied together", {1, 256});
   o.flag("--locks", p.locks, "announce pivot rows by locks instead of flags");
-  o.flag("--in-turn", p.in_turn, "make the next pivot rows after a worker's other rows, not before them");
   o.flag("--passing", p.passing, "with --locks: give a lock back before the pivots are read");
   o.flag("--in-place", p.in_place, "read pivot rows in shared memory for every row, instead of copying them first");
   const auto objection = [&]() -> std::string { return p.passing && !p.locks ? "--passing is for --locks" : ""; };
