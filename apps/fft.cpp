@@ -7,10 +7,9 @@
 // the cache.
 //
 // `--butterflies` is the algorithm that Cashmere 3.1 names instead (Akl: The design and analysis of parallel algorithms, 1989): in
-// each phase pairs of numbers are combined, whose distance halves from phase to phase. A worker has a block of the numbers; two workers
-// whose blocks are combined do half of the pairs each (with `--dealt`: all pairs are dealt in order, wherever they lie), and a barrier ends the
-// phase. That leaves the result in the order of indices with their
-// bits reversed; at the end each worker brings its block of the ordered result together (not with `--unordered`).
+// each phase pairs of numbers are combined, whose distance halves from phase to phase. The pairs of a phase are dealt to the workers in order,
+// wherever their numbers lie, and a barrier ends the phase. That leaves the result in the order of indices with their bits reversed; at the end
+// each worker brings its block of the ordered result together (not with `--unordered`).
 // `--powers` keeps to the letter of that algorithm: whoever combines a pair raises the root of the phase to the pair's own power, instead of
 // having all roots ready.
 //
@@ -188,7 +187,7 @@ std::size_t reversed(std::size_t k, int bits) {
 }
 
 struct way {
-  bool powers = false, dealt = false, unordered = false;
+  bool powers = false, unordered = false;
 };
 
 // One worker's pairs. There are a power of two of workers, and at least two numbers for each.
@@ -206,7 +205,7 @@ class butterflies {
   template <typename Visit>
   void for_runs(std::size_t distance, Visit&& visit) const {
     if (distance >= block_) {
-      const std::size_t half = block_ / 2, k = way_.dealt ? first_of_pair(me_.rank() * half, distance) : first_between_blocks(distance);
+      const std::size_t half = block_ / 2, k = first_of_pair(me_.rank() * half, distance);
       visit(k, half, roots_[k / (2 * distance)]);
     } else {
       for (std::size_t k = own_; k < own_ + block_; k += 2 * distance) visit(k, distance, roots_[k / (2 * distance)]);
@@ -221,11 +220,6 @@ class butterflies {
   }
 
  private:
-  // The owner of the lower block does the first half of the pairs, that of the upper one the second.
-  std::size_t first_between_blocks(std::size_t distance) const noexcept {
-    const std::size_t lower = own_ & ~distance;
-    return lower == own_ ? lower : lower + block_ / 2;
-  }
   // Of all pairs in order.
   static std::size_t first_of_pair(std::size_t pair, std::size_t distance) noexcept { return pair / distance * 2 * distance + pair % distance; }
 
@@ -363,11 +357,9 @@ int main(int argc, char** argv) {
   way w;
   o.flag("--butterflies", by_butterflies, "combine pairs whose distance halves from phase to phase");
   o.flag("--powers", w.powers, "with --butterflies: raise a root to its power for every pair");
-  o.flag("--dealt", w.dealt, "with --butterflies: deal the pairs of a phase in order, wherever their numbers lie");
   o.flag("--unordered", w.unordered, "with --butterflies: leave the result in the order of indices with their bits reversed");
   const auto objection = [&]() -> std::string {
     if (w.powers && !by_butterflies) return "--powers is for --butterflies";
-    if (w.dealt && !by_butterflies) return "--dealt is for --butterflies";
     if (w.unordered && !by_butterflies) return "--unordered is for --butterflies";
     const std::size_t workers = job.nodes() * o.threads;
     const bool fine = !by_butterflies || (std::has_single_bit(workers) && workers < std::size_t{1} << log_size);

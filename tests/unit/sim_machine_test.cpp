@@ -303,29 +303,44 @@ TEST(machine, a_barrier_sends_only_what_its_destination_has_not_seen) {
   EXPECT_EQ(bytes_for_a_barrier(false, 100), bytes_for_a_barrier(false, 10) + 90 * sizeof(dsm::page_id));
 }
 
-// Node 1 reads a line of node 0's memory.
-cycles time_of_a_line(const char* by) {
+// Node 1 reads a line of a page of node 0's, which has just been written again, and then another line.
+struct times_of_lines {
+  cycles first, second;
+};
+times_of_lines time_of_lines(const char* by) {
   machine m(options("cashmere", 2, by));
-  cycles took = 0;
+  times_of_lines took{};
   m.run([&](machine::node& n) {
     auto* bytes = static_cast<std::byte*>(n.space->allocate_together(dsm::page_bytes, dsm::page_bytes, placement::on(0)));
-    n.space->barrier();
-    if (n.cpu.self() == 1) {
-      n.cpu.refer(offset_of(bytes), 8, false);  // the page is open from now on
+    const auto time_of = [&](std::byte* line) {
       const cycles began = n.cpu.now();
-      n.cpu.refer(offset_of(bytes + 64), 8, false);
-      took = n.cpu.now() - began;
+      n.cpu.refer(offset_of(line), 8, false);
+      return n.cpu.now() - began;
+    };
+    for (int turn = 0; turn < 2; ++turn) {  // in the first, node 1 also has to find out where the page's home is
+      if (n.cpu.self() == 0) n.cpu.refer(offset_of(bytes), 8, true);
+      n.space->barrier();
+      if (n.cpu.self() == 1) {
+        took.first = time_of(bytes);
+        took.second = time_of(bytes + 64);
+      }
+      n.space->barrier();
     }
-    n.space->barrier();
   });
   EXPECT_EQ(m.failure(), std::nullopt);
   return took;
 }
 
+// Cashmere 3 adds up what a read fault takes: 100 + 400 + 450 + 160 cycles, and then the line is fetched. Here the 450 are 452.
+TEST(machine, a_page_fault_takes_what_the_paper_says) {
+  const auto took = time_of_lines("NHHM");
+  EXPECT_NEAR(static_cast<double>(took.first - took.second), 1110, 2);
+}
+
 // Cashmere 2.3: software fetches the line after an ECC fault and writes it to local memory, from where the cache is filled.
 TEST(machine, a_miss_by_software_takes_an_interrupt_and_goes_by_local_memory) {
   const parameters n;
-  EXPECT_EQ(time_of_a_line("NSHM"), time_of_a_line("NHHM") + n.ecc_interrupt + 2 * n.line_fill());
+  EXPECT_EQ(time_of_lines("NSHM").second, time_of_lines("NHHM").second + n.ecc_interrupt + 2 * n.line_fill());
 }
 
 // Node 1 reads so many lines of a page that node 0 writes before each of four barriers; the time of all.
