@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A paper's experiments, quickly: every figure, table and claim is there, with numbers; the same again from kept reports; and a program
-# with other arguments changes its own row and no other.
-# So do programs as readers guessed them.
+# with other arguments changes its own row and no other. Programs as readers guessed them, and all forms of programs, of which those that are
+# usual and those that are guessed come to what they come to by themselves.
 #   papers.sh WEFT
 set -eu
 weft=$1
@@ -28,6 +28,17 @@ changed=$(diff <(rows "$here/c") <(rows "$here/other") | grep '^>' | cut -c3-) |
 [ "$(rows "$here/guessed" | wc -l)" = 9 ] || die "not nine guessed programs in the table: $(cat "$here/guessed")"
 grep -q 'as readers guessed them' "$here/guessed" || die "not said that programs are guessed: $(cat "$here/guessed")"
 grep -q '"guessed": true' "$here/g.json" || die "the JSON does not say that programs are guessed"
+
+"$weft" sim --paper cashmere --quick --keep "$here/kept" --forms --json "$here/f.json" --html "$here/f.html" >"$here/forms"
+of_paper() { sed -n "s/^ *\"$2\": \(-\?[0-9.]*\),\?$/\1/p" "$1"; }
+of_forms() { sed -n "/^ \"$1\": {/,/^ }/s/^ *\"$2\": \(-\?[0-9.]*\),\?$/\1/p" "$here/f.json"; }
+for key in spearman_64 within_factor_1_5 programs_above_1 programs_larger_at_64; do
+  [ "$(of_paper "$here/c.json" "$key")" = "$(of_forms usual "$key")" ] || die "usual programs have another $key among all forms"
+  [ "$(of_paper "$here/g.json" "$key")" = "$(of_forms guessed "$key")" ] || die "guessed programs have another $key among all forms"
+done
+[ "$(grep -c '^FAILS ' "$here/c")" = "$(sed -n '/^ "usual": {/,/^ }/p' "$here/f.json" | grep -cE '^   "')" ] || die "other claims fail among all forms"
+grep -qE '^Of all [0-9]{5,} combinations' "$here/forms" || die "not said what all combinations come to: $(cat "$here/forms")"
+[ "$(grep -c '<table' "$here/f.html")" = 2 ] || die "not two tables on the page about forms"
 
 "$weft" sim --paper shrimp --quick --json "$here/s.json" --html "$here/s.html" >"$here/s"
 [ "$(grep -cE '^(holds|FAILS) ' "$here/s")" = 10 ] || die "not ten claims: $(cat "$here/s")"

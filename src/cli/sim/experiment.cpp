@@ -38,7 +38,7 @@ std::string experiment::told_instead() const {
 }
 
 const program& experiment::of(const point& p) const {
-  return *std::find_if(programs_.begin(), programs_.end(), [&](const auto& each) { return each.name == p.program; });
+  return *std::find_if(programs_.begin(), programs_.end(), [&](const auto& each) { return each.called() == p.program; });
 }
 
 double experiment::cycles(const point& p) const {
@@ -53,7 +53,7 @@ simulation experiment::simulation_of(const point& p, std::size_t seed) const {
   simulation s;
   s.name = p.program + " on " + std::to_string(p.processors) + " processors, " + p.system;
   for (const auto& [name, value] : p.variation) s.name += ", " + name + " " + value;
-  s.words = {request_.programs + "/" + p.program + "_sim"};
+  s.words = {request_.programs + "/" + program.name + "_sim"};
   const auto& size = request_.quick ? program.quick : program.arguments;
   s.words.insert(s.words.end(), size.begin(), size.end());
   s.words.insert(s.words.end(), system.arguments.begin(), system.arguments.end());

@@ -20,6 +20,9 @@ struct program {
   std::vector<std::string> quick;      // a small one
   double weight;                       // seconds at the paper's size, about
   unsigned seeds = 1;                  // of its data: the mean of so many runs counts, where the time of one depends on chance
+  std::string form = {};               // where there are several of one program
+
+  std::string called() const { return form.empty() ? name : name + " (" + form + ")"; }
 };
 
 struct system {
@@ -28,7 +31,7 @@ struct system {
   std::vector<std::string> arguments = {};  // that programs get besides their own
 };
 
-// One run: a program, a system, so many processors, and what else is different.
+// One run: a program as it is called, a system, so many processors, and what else is different.
 struct point {
   std::string program, system;
   unsigned processors;
@@ -39,6 +42,7 @@ struct point {
 struct request {
   bool quick = false;
   bool guessed = false;  // Cashmere's programs as readers guessed them who did not know its results
+  bool forms = false;    // all forms of them that there are
   std::string programs;  // where the simulated programs are
   std::vector<std::string> instead;  // "gauss --size 640": a program with these arguments instead of the paper's or the quick ones
   ways how;
@@ -87,6 +91,7 @@ void write_file(const std::string& path, const std::string& text);  // nothing i
 double rank_agreement(const std::vector<double>& a, const std::vector<double>& b);
 
 int cashmere_paper(const request& r);
+int cashmere_forms(const request& r);
 int shrimp_paper(const request& r);
 
 }  // namespace weft::cli::simulator

@@ -89,7 +89,9 @@ int simulate(sim_request r, std::vector<std::string> words, const std::vector<st
   if (r.calibrate) return calibrate({nodes_of(r), r.rest.quick, r.rest.json});
   if (!r.paper.empty()) {
     if (r.rest.programs.empty()) r.rest.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    if (r.rest.guessed && r.paper != "cashmere") throw error(errc::invalid_argument, "--guessed is for --paper cashmere");
+    if ((r.rest.guessed || r.rest.forms) && r.paper != "cashmere")
+      throw error(errc::invalid_argument, std::string(r.rest.forms ? "--forms" : "--guessed") + " is for --paper cashmere");
+    if (r.rest.forms) return cashmere_forms(r.rest);
     if (r.paper == "cashmere") return cashmere_paper(r.rest);
     if (r.paper == "shrimp") return shrimp_paper(r.rest);
     throw error(errc::invalid_argument, "there is no paper '" + r.paper + "'; choose cashmere or shrimp");
@@ -139,17 +141,22 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
                     "Measure this host, and compare what the simulator predicts for programs with what they do here, on -p nodes");
   command->add_flag("--quick", r->rest.quick, "With --paper or --calibrate: small programs on few processors");
   command->add_option("--programs", r->rest.programs, "With --paper: where the simulated programs are")->type_name("DIRECTORY")->needs(paper);
+  auto* const guessed = command->add_flag(
+      "--guessed", r->rest.guessed,
+      "With --paper cashmere: its programs as readers guessed them who did not know its results (docs/cashmere-programs.md)");
+  guessed->needs(paper);
+  auto* const instead = command->add_option(
+      "--instead", r->rest.instead,
+      "With --paper: a program with these arguments instead of the usual ones, to see what a table or a claim owes to them; may be given for "
+      "several");
+  instead->type_name("'PROGRAM ARGUMENTS'")->allow_extra_args(false)->needs(paper);
   command
-      ->add_flag("--guessed", r->rest.guessed,
-                 "With --paper cashmere: its programs as readers guessed them who did not know its results (docs/cashmere-programs.md)")
-      ->needs(paper);
-  command
-      ->add_option("--instead", r->rest.instead,
-                   "With --paper: a program with these arguments instead of the usual ones, to see what a table or a claim owes to them; may be "
-                   "given for several")
-      ->type_name("'PROGRAM ARGUMENTS'")
-      ->allow_extra_args(false)
-      ->needs(paper);
+      ->add_flag("--forms", r->rest.forms,
+                 "With --paper cashmere: every form of its programs that we know, and what its table and claims owe to each and come to with all "
+                 "combinations")
+      ->needs(paper)
+      ->excludes(guessed)
+      ->excludes(instead);
   command->add_option("-j,--jobs", r->rest.how.at_once, "Simulations at a time; 0: as many as there are cores")->type_name("COUNT");
   command->add_option("--keep", r->rest.how.keep, "Keep reports in a directory, and take those that are there")->type_name("DIRECTORY");
   add_machine(*command, *r);
@@ -162,6 +169,7 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
       "  weft sim -p 8,16,32,64 --protocol cashmere,lrc --html sor.html build/bin/sor_sim\n"
       "  weft sim -p 64 --latency 500ns,1us,10us build/bin/sor_sim\n"
       "  weft sim --paper cashmere --html cashmere.html\n"
+      "  weft sim --paper cashmere --keep kept --forms\n"
       "  weft sim --paper cashmere --keep kept --instead 'sor --size 2048 --steps 10'\n"
       "  weft sim --calibrate -p 2 --json calibration.json");
   command->callback([=, &exit_status, &after_dashes] { exit_status = simulate(*r, command->remaining(), after_dashes); });
