@@ -182,7 +182,7 @@ std::string all_forms::page(bool quick) const {
   d.paragraph(
       "Running time of lrc over NHHM with every form of the nine programs that we know, and what Table 2 and the claims come to with this form and "
       "else the usual ones, which stand first.");
-  d.paragraph(marks);
+  for (const auto& mark : base::split(marks, '\n')) d.paragraph(mark);
   if (quick) d.paragraph("A quick run: small programs on few processors. Its numbers are not the paper's.");
   table forms({{"program", table::holds::words},
                {"form", table::holds::words},
@@ -192,7 +192,10 @@ std::string all_forms::page(bool quick) const {
                {"within 1.5"},
                {"above 1"},
                {"claims that do not hold", table::holds::words}});
-  for (auto& row : rows()) forms.row(std::move(row));
+  for (auto& row : rows()) {
+    std::replace(row.back().begin(), row.back().end(), '_', ' ');  // which lets lines break
+    forms.row(std::move(row));
+  }
   d.add(forms.html());
   d.heading(format("Of all %zu combinations", combinations_));
   table shares({{"of them"}, {"of a hundred"}, {"have this", table::holds::words}});

@@ -95,7 +95,7 @@ const std::array<table_2_row, 9> table_2 = {{
     {"mp3d", 8.17, 12.01, "two barriers a step take the place of locks on cells; with these it is 9.18 on 8"},
     {"em3d", 1.43, 2.61, "not explained"},
     {"fft", 1.15, 2.58,
-     "to order the result everybody reads a part of every page, and lrc sends all changes ever made to it; 1.37 without that step"},
+     "to order the result everybody reads a part of every page, and lrc sends all changes ever made to it; 1.34 without that step"},
     {"gauss", 2.24, 5.80,
      "on 8 processors a worker's rows pass through a smaller cache for every pivot: with lrc, too, four fifths of the time are computing and cache "
      "misses"},
