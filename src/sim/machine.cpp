@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/text.h"
+#include "os/symbols.h"
 #include "runtime/region.h"
 #include "runtime/roll_call.h"
 
@@ -21,6 +22,17 @@ os::mapping map_program(std::size_t size) {
                                            "there are not so many addresses",
                                            size >> 20));
   return {runtime::region_base, size};
+}
+
+// What a node is up to. Where its program waits for another is known to the space that it sees.
+runtime::control::presence present(const machine::node& n) {
+  auto p = runtime::present(n.activity, n.space.get());
+  for (auto& thread : p.threads) {
+    const auto what = static_cast<wait_kind>(thread.waits_for);
+    const bool from_space = what >= wait_kind::mutex && what <= wait_kind::group_barrier;
+    if (from_space && n.seen_space && n.seen_space->caller()) thread.where = os::name_of_code(n.seen_space->caller());
+  }
+  return p;
 }
 
 }  // namespace
@@ -138,7 +150,7 @@ void machine::stuck() {
     if (n->cpu.finished())
       answers.push_back({n->cpu.self(), {}, "has ended"});
     else
-      answers.push_back({n->cpu.self(), runtime::present(n->activity, n->space.get()), {}});
+      answers.push_back({n->cpu.self(), present(*n), {}});
   std::string text = "nobody can go on: the simulated program is in a deadlock";
   for (const auto& line : runtime::tell_roll(answers)) text += "\n  " + line;
   fail(text);
