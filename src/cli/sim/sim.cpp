@@ -84,19 +84,19 @@ unsigned nodes_of(const sim_request& r) {
 
 int simulate(sim_request r, std::vector<std::string> words, const std::vector<std::string>& after_dashes) {
   words.insert(words.end(), after_dashes.begin(), after_dashes.end());
-  if (!words.empty() && words[0].starts_with("-"))
-    throw error(errc::invalid_argument, "there is no option '" + words[0] + "'; see 'weft sim --help'");
+  const auto misused = [](const std::string& how) { throw CLI::ParseError(how, CLI::ExitCodes::InvalidError); };
+  if (!words.empty() && words[0].starts_with("-")) misused("there is no option '" + words[0] + "'");
   if (r.calibrate) return calibrate({nodes_of(r), r.rest.quick, r.rest.json});
   if (!r.paper.empty()) {
     if (r.rest.programs.empty()) r.rest.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    if ((r.rest.guessed || r.rest.forms) && r.paper != "cashmere")
-      throw error(errc::invalid_argument, std::string(r.rest.forms ? "--forms" : "--guessed") + " is for --paper cashmere");
+    if (r.rest.guessed && r.paper != "cashmere") misused("--guessed is for --paper cashmere");
+    if (r.rest.forms && r.paper != "cashmere") misused("--forms is for --paper cashmere");
     if (r.rest.forms) return cashmere_forms(r.rest);
     if (r.paper == "cashmere") return cashmere_paper(r.rest);
     if (r.paper == "shrimp") return shrimp_paper(r.rest);
     throw error(errc::invalid_argument, "there is no paper '" + r.paper + "'; choose cashmere or shrimp");
   }
-  if (words.empty()) throw error(errc::invalid_argument, "weft sim needs a program; see 'weft sim --help'");
+  if (words.empty()) misused("weft sim needs a program");
   const auto all = combinations(r.options, words);
   for (const auto& s : all) check(s);
   return all.size() == 1 && r.rest.how.keep.empty() ? one(all[0], r.rest) : sweep(all, r.rest);
