@@ -26,46 +26,46 @@ class program_space final : public space {
 
   void name(sync_object& o) override { space_.name(o); }
   bool lock(sync_object& m, duration limit) override {
-    return within(__builtin_return_address(0), [&] { return space_.lock(m, limit); });
+    return within([&] { return space_.lock(m, limit); });
   }
   void unlock(sync_object& m) override {
-    within(__builtin_return_address(0), [&] { space_.unlock(m); });
+    within([&] { space_.unlock(m); });
   }
   bool lock(sync_object& m, bool writing, duration limit) override {
-    return within(__builtin_return_address(0), [&] { return space_.lock(m, writing, limit); });
+    return within([&] { return space_.lock(m, writing, limit); });
   }
   void unlock(sync_object& m, bool writing) override {
-    within(__builtin_return_address(0), [&] { space_.unlock(m, writing); });
+    within([&] { space_.unlock(m, writing); });
   }
   std::uint64_t add(sync_object& w, std::uint64_t amount) override {
-    return within(__builtin_return_address(0), [&] { return space_.add(w, amount); });
+    return within([&] { return space_.add(w, amount); });
   }
   void store(sync_object& w, std::uint64_t value) override {
-    within(__builtin_return_address(0), [&] { space_.store(w, value); });
+    within([&] { space_.store(w, value); });
   }
   std::uint64_t load(sync_object& w) override {
-    return within(__builtin_return_address(0), [&] { return space_.load(w); });
+    return within([&] { return space_.load(w); });
   }
   bool wait_at_least(sync_object& w, std::uint64_t value, duration limit) override {
-    return within(__builtin_return_address(0), [&] { return space_.wait_at_least(w, value, limit); });
+    return within([&] { return space_.wait_at_least(w, value, limit); });
   }
   bool wait(sync_object& condition, sync_object& mutex, duration limit) override {
-    return within(__builtin_return_address(0), [&] { return space_.wait(condition, mutex, limit); });
+    return within([&] { return space_.wait(condition, mutex, limit); });
   }
   void notify(sync_object& condition, bool all) override {
-    within(__builtin_return_address(0), [&] { space_.notify(condition, all); });
+    within([&] { space_.notify(condition, all); });
   }
   void barrier() override {
-    within(__builtin_return_address(0), [&] { space_.barrier(); });
+    within([&] { space_.barrier(); });
   }
   void barrier_within() override {
-    within(__builtin_return_address(0), [&] { space_.barrier_within(); });
+    within([&] { space_.barrier_within(); });
   }
   void barrier(sync_object& b, std::uint32_t participants) override {
-    within(__builtin_return_address(0), [&] { space_.barrier(b, participants); });
+    within([&] { space_.barrier(b, participants); });
   }
   void gather(bytes mine, mutable_bytes all) override {
-    within(__builtin_return_address(0), [&] { space_.gather(mine, all); });
+    within([&] { space_.gather(mine, all); });
   }
   void initialised() override { space_.initialised(); }
 
@@ -77,9 +77,10 @@ class program_space final : public space {
   const void* caller() const noexcept { return caller_; }
 
  private:
+  // Inlined, so that what it returns to is the caller of the function that it stands in.
   template <typename Do>
-  auto within(const void* caller, Do&& what) -> decltype(what()) {
-    caller_ = caller;
+  [[gnu::always_inline]] auto within(Do&& what) -> decltype(what()) {
+    caller_ = __builtin_return_address(0);
     const processor::outside_program not_counted(processor_);
     return what();
   }

@@ -96,7 +96,7 @@ nlohmann::json simulated(const program& p, const std::vector<std::string>& argum
   s.words = {(std::filesystem::read_symlink("/proc/self/exe").parent_path() / (p.name + "_sim")).string()};
   s.words.insert(s.words.end(), arguments.begin(), arguments.end());
   s.settings = machine;
-  check(s);
+  check({s});
   return run_all({s}, {.at_once = 1, .keep = ""})[0].report;
 }
 

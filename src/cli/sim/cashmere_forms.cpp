@@ -127,7 +127,7 @@ std::vector<std::vector<std::string>> all_forms::rows() const {
   const auto add = [&](const std::string& program, const std::string& what, const result* r, const finding& f) {
     std::string lost;
     for (const auto& name : f.lost) lost += (lost.empty() ? "" : ", ") + name;
-    all.push_back({program, what, r ? format("%.2f", r->few) : "", r ? format("%.2f", r->many) : "", format("%.2f", f.agrees.order_many),
+    all.push_back({program, what, r ? format("%.2f", r->few) : "", r ? format("%.2f", r->many()) : "", format("%.2f", f.agrees.order_many),
                    format("%d", f.agrees.near_many), format("%d", f.agrees.above_1), lost.empty() ? "none" : lost});
   };
   for (const auto& t : tried_) add(t.program, t.way->what + " " + t.way->marks, &t.came_to, with(t));
@@ -170,7 +170,7 @@ nlohmann::json all_forms::json() const {
                           {"inputs", t.way->inputs},
                           {"marks", t.way->marks},
                           {"few", t.came_to.few},
-                          {"many", t.came_to.many},
+                          {"many", t.came_to.many()},
                           {"alone", told(with(t))}});
   for (const auto& t : tallies_) j["combinations"]["of_which"][t.what] = t.times;
   return j;

@@ -115,7 +115,7 @@ std::string cashmere::lines(const char* title, const char* what, const char* uni
 const char* cashmere::why_off(const table_2_row& row) const {
   const bool usual = !quick_ && !guessed_ && !runs_.all().instead().contains(row.program);
   const result& r = results_.at(row.program);
-  return usual && std::max(factor_off(r.few, row.at_8), factor_off(r.many, row.at_64)) > near ? row.explained : "";
+  return usual && std::max(factor_off(r.few, row.at_8), factor_off(r.many(), row.at_64)) > near ? row.explained : "";
 }
 
 std::string cashmere::table_html() const {
@@ -129,8 +129,8 @@ std::string cashmere::table_html() const {
            {"why it is off", table::holds::words}});
   for (const auto& row : table_2) {
     const result& r = results_.at(row.program);
-    t.row({row.program, format("%.2f", r.few), format("%.2f", row.at_8), format("%.2f", r.many), format("%.2f", row.at_64),
-           format("%.2f", r.many / row.at_64), why_off(row)});
+    t.row({row.program, format("%.2f", r.few), format("%.2f", row.at_8), format("%.2f", r.many()), format("%.2f", row.at_64),
+           format("%.2f", r.many() / row.at_64), why_off(row)});
   }
   return t.html();
 }
@@ -165,7 +165,7 @@ nlohmann::json cashmere::table_json() const {
   for (const auto& row : table_2) {
     const result& r = results_.at(row.program);
     t["rows"].push_back(
-        {{"program", row.program}, {"few", r.few}, {"many", r.many}, {"paper_8", row.at_8}, {"paper_64", row.at_64}, {"why_off", why_off(row)}});
+        {{"program", row.program}, {"few", r.few}, {"many", r.many()}, {"paper_8", row.at_8}, {"paper_64", row.at_64}, {"why_off", why_off(row)}});
   }
   t["processors"] = {runs_.few(), runs_.many()};
   t["spearman_8"] = agreement_.order_few;
@@ -202,7 +202,7 @@ void cashmere::print_table() const {
   std::printf("Table 2: running time of lrc over NHHM\n%-10s %12u %8s %12u %8s\n", "", runs_.few(), "paper", runs_.many(), "paper");
   for (const auto& row : table_2) {
     const result& r = results_.at(row.program);
-    std::printf("%-10s %12.2f %8.2f %12.2f %8.2f\n", row.program, r.few, row.at_8, r.many, row.at_64);
+    std::printf("%-10s %12.2f %8.2f %12.2f %8.2f\n", row.program, r.few, row.at_8, r.many(), row.at_64);
   }
   for (const auto& row : table_2)
     if (const std::string why = why_off(row); !why.empty()) std::printf("%s is off: %s\n", row.program, why.c_str());

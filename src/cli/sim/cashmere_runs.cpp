@@ -51,7 +51,6 @@ result cashmere_runs::result_of(const program& p) const {
   result r;
   r.few = runs_.ratio({name, "lrc", few_}, {name, "NHHM", few_});
   for (const auto& s : systems) r.over_nhhm[s.name] = runs_.ratio(at(name, s.name), at(name, "NHHM"));
-  r.many = r.over_nhhm["lrc"];
   if (!on_other_networks(p)) return r;
   for (const auto& s : systems_of_figure_7) {
     r.by_latency[s] = runs_.ratio(varied(name, s, "latency", "10us"), varied(name, s, "latency", "1us"));

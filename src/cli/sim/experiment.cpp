@@ -72,7 +72,7 @@ void experiment::run() {
   std::vector<simulation> all;
   for (const auto& [p, reports] : reports_)
     for (std::size_t seed = 1; seed <= reports.size(); ++seed) all.push_back(simulation_of(p, seed));
-  for (const auto& s : all) check(s);
+  check(all);
   auto outcomes = run_all(all, request_.how);
   auto next = outcomes.begin();
   for (auto& [p, reports] : reports_)

@@ -94,11 +94,11 @@ int simulate(sim_request r, std::vector<std::string> words, const std::vector<st
     if (r.rest.forms) return cashmere_forms(r.rest);
     if (r.paper == "cashmere") return cashmere_paper(r.rest);
     if (r.paper == "shrimp") return shrimp_paper(r.rest);
-    throw error(errc::invalid_argument, "there is no paper '" + r.paper + "'; choose cashmere or shrimp");
+    misused("there is no paper '" + r.paper + "'; choose cashmere or shrimp");
   }
   if (words.empty()) misused("weft sim needs a program");
   const auto all = combinations(r.options, words);
-  for (const auto& s : all) check(s);
+  check(all);
   return all.size() == 1 && r.rest.how.keep.empty() ? one(all[0], r.rest) : sweep(all, r.rest);
 }
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -137,6 +138,13 @@ class shelf {
   throw error(errc::system, base::format("%s: the simulated program ended with status %d: %s", s.name.c_str(), o.exit_status, last.c_str()));
 }
 
+void check_program(const std::string& program) {
+  if (::access(program.c_str(), X_OK) != 0) throw error(errc::invalid_argument, "there is no program '" + program + "'");
+  if (read_file(program).find(sim::program_mark) == std::string::npos)
+    throw error(errc::invalid_argument,
+                "'" + program + "' was not built for the simulator; build it with weft_add_program(NAME SOURCES SIMULATED)");
+}
+
 }  // namespace
 
 std::string simulation::settings_text() const {
@@ -145,13 +153,12 @@ std::string simulation::settings_text() const {
   return text;
 }
 
-void check(const simulation& s) {
-  sim::read_settings(s.settings_text()).or_throw();
-  const std::string& program = s.words[0];
-  if (::access(program.c_str(), X_OK) != 0) throw error(errc::invalid_argument, "there is no program '" + program + "'");
-  if (read_file(program).find(sim::program_mark) == std::string::npos)
-    throw error(errc::invalid_argument,
-                "'" + program + "' was not built for the simulator; build it with weft_add_program(NAME SOURCES SIMULATED)");
+void check(const std::vector<simulation>& all) {
+  std::set<std::string> seen;
+  for (const auto& s : all) {
+    sim::read_settings(s.settings_text()).or_throw();
+    if (seen.insert(s.words[0]).second) check_program(s.words[0]);
+  }
 }
 
 outcome run(const simulation& s) {

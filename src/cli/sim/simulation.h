@@ -29,8 +29,8 @@ struct outcome {
   int exit_status = 0;
 };
 
-// Why the program cannot be simulated, with the settings; throws a sentence.
-void check(const simulation& s);
+// Why one of them cannot be simulated, with its settings; throws a sentence. Each program is looked at once.
+void check(const std::vector<simulation>& all);
 
 // Runs one here: it prints where we print.
 outcome run(const simulation& s);
