@@ -115,7 +115,7 @@ void print(const std::vector<claim>& claims) {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  if (!path.empty() && !(std::ofstream(path) << text)) throw error(errc::system, "cannot write " + path);
+  if (!path.empty() && !(std::ofstream(path) << text << std::flush)) throw error(errc::system, "cannot write " + path);
 }
 
 namespace {
