@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A paper's experiments, quickly: every figure, table and claim is there, with numbers; the same again from kept reports; and a program
-# with other arguments changes its own row and no other. Programs as readers guessed them, and all forms of programs, of which those that are
+# with other arguments changes its own row and no other; so does a number of the machine that concerns few programs. Programs as readers guessed them, and all forms of programs, of which those that are
 # usual and those that are guessed come to what they come to by themselves.
 #   papers.sh WEFT
 set -eu
@@ -23,6 +23,13 @@ grep -q 'quick run' "$here/c.html" || die "the page does not say that its run wa
 grep -q 'as asked for: sor --size 128 --steps 2' "$here/other" || die "not said that sor is another: $(cat "$here/other")"
 changed=$(diff <(rows "$here/c") <(rows "$here/other") | grep '^>' | cut -c3-) || true
 [ "${changed%% *}" = sor ] && [ "$(wc -l <<<"$changed")" = 1 ] || die "not sor alone is changed: $changed"
+
+# Which node manages locks concerns programs with locks.
+"$weft" sim --paper cashmere --quick --keep "$here/kept" --managers-in-turn 0 --json "$here/m.json" >"$here/machine"
+grep -q 'as asked for: --managers-in-turn 0\.' "$here/machine" || die "not said that the machine is another: $(cat "$here/machine")"
+grep -q '"managers-in-turn": "0"' "$here/m.json" || die "the JSON does not say that the machine is another"
+changed=$(diff <(rows "$here/c") <(rows "$here/machine") | grep '^>' | cut -c3- | cut -d' ' -f1) || true
+grep -qx gauss <<<"$changed" && ! grep -qxE 'sor|em3d|mgrid|fft' <<<"$changed" || die "not programs with locks are changed: $changed"
 
 "$weft" sim --paper cashmere --quick --keep "$here/kept" --guessed --json "$here/g.json" >"$here/guessed"
 [ "$(rows "$here/guessed" | wc -l)" = 9 ] || die "not nine guessed programs in the table: $(cat "$here/guessed")"

@@ -138,6 +138,7 @@ std::vector<std::vector<std::string>> all_forms::rows() const {
 }
 
 void all_forms::print() const {
+  if (const std::string other = runs_.all().told_changes(); !other.empty()) std::printf("%s\n", other.c_str());
   std::printf("Running time of lrc over NHHM, and what Table 2 and the claims come to with this form and else the usual ones\n");
   const auto line = [](const std::vector<std::string>& c) {
     std::printf("%-9s %-58s %6s %6s %6s %5s %3s  %s\n", c[0].c_str(), c[1].c_str(), c[2].c_str(), c[3].c_str(), c[4].c_str(), c[5].c_str(),
@@ -159,6 +160,7 @@ nlohmann::json all_forms::json() const {
   };
   nlohmann::json j = {{"paper", "cashmere"},
                       {"processors", {runs_.few(), runs_.many()}},
+                      {"machine", runs_.all().machine()},
                       {"usual", told(finding(usual_))},
                       {"guessed", told(finding(guessed_))},
                       {"oldest", told(finding(oldest_))},
@@ -184,6 +186,7 @@ std::string all_forms::page(bool quick) const {
       "else the usual ones, which stand first.");
   for (const auto& mark : base::split(marks, '\n')) d.paragraph(mark);
   if (quick) d.paragraph("A quick run: small programs on few processors. Its numbers are not the paper's.");
+  if (const std::string other = runs_.all().told_changes(); !other.empty()) d.paragraph(other);
   table forms({{"program", table::holds::words},
                {"form", table::holds::words},
                {format("%u processors", runs_.few())},

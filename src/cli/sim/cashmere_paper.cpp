@@ -113,7 +113,7 @@ std::string cashmere::lines(const char* title, const char* what, const char* uni
 
 // Nothing for a program that is near the paper's on few and many processors, nor for one that is not ours: a quick run is of other sizes.
 const char* cashmere::why_off(const table_2_row& row) const {
-  const bool usual = !quick_ && !guessed_ && !runs_.all().instead().contains(row.program);
+  const bool usual = !quick_ && !guessed_ && runs_.all().machine().empty() && !runs_.all().instead().contains(row.program);
   const result& r = results_.at(row.program);
   return usual && std::max(factor_off(r.few, row.at_8), factor_off(r.many(), row.at_64)) > near ? row.explained : "";
 }
@@ -141,7 +141,7 @@ std::string cashmere::page() const {
       "Kontothanassis and Scott, Using Memory-Mapped Network Interfaces to Improve the Performance of Distributed Shared Memory, "
       "HPCA 1996, with weft's own protocols on weft's simulated machine. docs/simulator.md says what the model leaves out.");
   if (quick_) d.paragraph("A quick run: small programs on few processors. Its numbers are not the paper's.");
-  if (const std::string other = runs_.all().told_instead(); !other.empty()) d.paragraph(other);
+  if (const std::string other = runs_.all().told_changes(); !other.empty()) d.paragraph(other);
   d.heading("Table 2: running time of lrc over NHHM");
   d.add(table_html());
   d.paragraph(told_agreement());
@@ -191,6 +191,7 @@ nlohmann::json cashmere::json() const {
           {"quick", quick_},
           {"guessed", guessed_},
           {"instead", runs_.all().instead()},
+          {"machine", runs_.all().machine()},
           {"table2", table_json()},
           {"claims", json_of(claims())},
           {"references_per_second", runs_.all().references_per_second()},
@@ -198,7 +199,7 @@ nlohmann::json cashmere::json() const {
 }
 
 void cashmere::print_table() const {
-  if (const std::string other = runs_.all().told_instead(); !other.empty()) std::printf("%s\n", other.c_str());
+  if (const std::string other = runs_.all().told_changes(); !other.empty()) std::printf("%s\n", other.c_str());
   std::printf("Table 2: running time of lrc over NHHM\n%-10s %12u %8s %12u %8s\n", "", runs_.few(), "paper", runs_.many(), "paper");
   for (const auto& row : table_2) {
     const result& r = results_.at(row.program);

@@ -31,10 +31,11 @@ experiment::experiment(std::vector<program> programs, std::vector<system> system
   }
 }
 
-std::string experiment::told_instead() const {
+std::string experiment::told_changes() const {
   std::string text;
   for (const auto& [name, line] : instead_) text += (text.empty() ? "" : "; ") + line;
-  return text.empty() ? "" : "Not the usual programs, but as asked for: " + text + ".";
+  for (const auto& [name, value] : request_.machine) text += (text.empty() ? "" : "; ") + ("--" + name + " " + value);
+  return text.empty() ? "" : "Not as usual, but as asked for: " + text + ".";
 }
 
 const program& experiment::of(const point& p) const {
@@ -61,9 +62,15 @@ simulation experiment::simulation_of(const point& p, std::size_t seed) const {
     s.name += ", seed " + std::to_string(seed);
     s.words.insert(s.words.end(), {"--seed", std::to_string(seed)});
   }
-  s.settings = system.settings;
-  s.settings["processors"] = std::to_string(p.processors);
-  for (const auto& [name, value] : p.variation) s.settings[name] = value;
+  s.settings = request_.machine;
+  const auto set = [&](const std::string& setting, const std::string& value) {
+    if (!s.settings.emplace(setting, value).second)
+      throw error(errc::invalid_argument, "--" + setting + ": the paper's experiments set it themselves");
+  };
+  for (const auto& [setting, value] : system.settings)
+    if (!p.variation.contains(setting)) set(setting, value);
+  set("processors", std::to_string(p.processors));
+  for (const auto& [setting, value] : p.variation) set(setting, value);
   s.weight = program.weight;
   return s;
 }

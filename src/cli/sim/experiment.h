@@ -45,6 +45,7 @@ struct request {
   bool forms = false;    // all forms of them that there are
   std::string programs;  // where the simulated programs are
   std::vector<std::string> instead;  // "gauss --size 640": a program with these arguments instead of the paper's or the quick ones
+  setting_map machine;               // numbers of every machine that are not the paper's
   ways how;
   std::string html, json;
 };
@@ -54,14 +55,16 @@ class experiment {
   experiment(std::vector<program> programs, std::vector<system> systems, const request& r);
 
   void want(const point& p) { reports_[p].resize(of(p).seeds); }
-  void run();  // all that are wanted
+  void run();  // all that are wanted; throws a sentence if they set a number themselves that was asked for
 
   const nlohmann::json& report(const point& p) const { return reports_.at(p).front(); }
   double cycles(const point& p) const;
   double ratio(const point& a, const point& b) const { return cycles(a) / cycles(b); }
-  // Programs that are not as usual, but as asked for: what was asked. And a sentence about them, empty if there are none.
+  // What is not as usual, but as asked for: programs and what was asked of them, and numbers of the machines. And a sentence about all that,
+  // empty if everything is as usual.
   const std::map<std::string, std::string>& instead() const noexcept { return instead_; }
-  std::string told_instead() const;
+  const setting_map& machine() const noexcept { return request_.machine; }
+  std::string told_changes() const;
   nlohmann::json all() const;  // every run's report
   double references_per_second() const;  // of processor time
 

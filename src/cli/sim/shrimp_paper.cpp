@@ -133,7 +133,7 @@ class shrimp_system {
   }
 
   void print_tables() const {
-    if (const std::string other = runs_.told_instead(); !other.empty()) std::printf("%s\n", other.c_str());
+    if (const std::string other = runs_.told_changes(); !other.empty()) std::printf("%s\n", other.c_str());
     for (const auto* q : {&svm, &natives}) {
       std::printf("%-22s automatic gains   a call costs     an interrupt costs   combining small FIFO   no queue\n",
                   (q->kind + ", %").c_str());
@@ -150,7 +150,7 @@ class shrimp_system {
     d.paragraph("Blumrich et al., Design Choices in the SHRIMP System: An Empirical Study, ISCA 1998, section 4, for programs in shared memory and "
                 "for programs that communicate by themselves.");
     if (quick_) d.paragraph("A quick run: small programs on few processors. Its numbers are not the paper's.");
-    if (const std::string other = runs_.told_instead(); !other.empty()) d.paragraph(other);
+    if (const std::string other = runs_.told_changes(); !other.empty()) d.paragraph(other);
     for (const auto* q : {&svm, &natives}) {
       d.heading("Programs with " + q->kind);
       page::bars b("Time over " + q->usual, "time over that of " + q->usual, {"time"});
@@ -165,7 +165,11 @@ class shrimp_system {
   }
 
   nlohmann::json json() const {
-    nlohmann::json j = {{"paper", "shrimp"}, {"quick", quick_}, {"instead", runs_.instead()}, {"claims", json_of(claims())},
+    nlohmann::json j = {{"paper", "shrimp"},
+                        {"quick", quick_},
+                        {"instead", runs_.instead()},
+                        {"machine", runs_.machine()},
+                        {"claims", json_of(claims())},
                         {"references_per_second", runs_.references_per_second()}, {"runs", runs_.all()}};
     for (const auto* q : {&svm, &natives})
       for (const auto& row : q->paper) {

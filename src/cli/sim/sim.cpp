@@ -24,7 +24,7 @@ namespace {
 using namespace simulator;
 
 struct sim_request {
-  std::map<std::string, std::string> options{{"processors", "4"}, {"protocol", "cashmere"}};  // each may have several values
+  std::map<std::string, std::string> options;  // each may have several values; empty: not given
   std::string paper;
   bool calibrate = false;
   request rest;
@@ -75,8 +75,35 @@ int sweep(const std::vector<simulation>& all, const request& r) {
   return 0;
 }
 
+constexpr const char* usual_processors = "4";
+constexpr const char* usual_protocol = "cashmere";
+
+// What a simulation is of if nobody says otherwise.
+std::map<std::string, std::string> with_usual(std::map<std::string, std::string> options) {
+  for (const auto& [name, value] : {std::pair{"processors", usual_processors}, std::pair{"protocol", usual_protocol}})
+    if (options[name].empty()) options[name] = value;
+  return options;
+}
+
+[[noreturn]] void misused(const std::string& how) {
+  throw CLI::ParseError(how, CLI::ExitCodes::InvalidError);
+}
+
+// Numbers that all machines of a paper's experiments are to have. What machines these are is the paper's.
+setting_map numbers_of(const sim_request& r) {
+  setting_map all;
+  for (const auto& [name, value] : r.options) {
+    if (value.empty()) continue;
+    if (name == "processors" || name == "protocol" || name == "interface" || name == "network")
+      misused("--" + name + ": the paper's experiments set it themselves");
+    if (value.find(',') != std::string::npos) misused("--" + name + ": a paper's experiments take one value of it");
+    all[name] = value;
+  }
+  return all;
+}
+
 unsigned nodes_of(const sim_request& r) {
-  const std::string& text = r.options.at("processors");
+  const std::string text = with_usual(r.options).at("processors");
   const auto nodes = base::parse_number(text);
   if (!nodes || *nodes < 2 || *nodes > 64) throw error(errc::invalid_argument, "--calibrate compares jobs of 2 to 64 nodes, not of " + text);
   return static_cast<unsigned>(*nodes);
@@ -84,10 +111,11 @@ unsigned nodes_of(const sim_request& r) {
 
 int simulate(sim_request r, std::vector<std::string> words, const std::vector<std::string>& after_dashes) {
   words.insert(words.end(), after_dashes.begin(), after_dashes.end());
-  const auto misused = [](const std::string& how) { throw CLI::ParseError(how, CLI::ExitCodes::InvalidError); };
   if (!words.empty() && words[0].starts_with("-")) misused("there is no option '" + words[0] + "'");
   if (r.calibrate) return calibrate({nodes_of(r), r.rest.quick, r.rest.json});
   if (!r.paper.empty()) {
+    if (!words.empty()) misused("--paper simulates its own programs, not " + words[0]);
+    r.rest.machine = numbers_of(r);
     if (r.rest.programs.empty()) r.rest.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     if (r.rest.guessed && r.paper != "cashmere") misused("--guessed is for --paper cashmere");
     if (r.rest.forms && r.paper != "cashmere") misused("--forms is for --paper cashmere");
@@ -97,7 +125,7 @@ int simulate(sim_request r, std::vector<std::string> words, const std::vector<st
     misused("there is no paper '" + r.paper + "'; choose cashmere or shrimp");
   }
   if (words.empty()) misused("weft sim needs a program");
-  const auto all = combinations(r.options, words);
+  const auto all = combinations(with_usual(r.options), words);
   check(all);
   return all.size() == 1 && r.rest.how.keep.empty() ? one(all[0], r.rest) : sweep(all, r.rest);
 }
@@ -124,10 +152,10 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
                                       "Run a program on a simulated machine: weft sim [OPTIONS] PROGRAM [ARGUMENTS...]. An option of the "
                                       "machine may have several values, separated by commas: then every combination is simulated");
   const auto r = std::make_shared<sim_request>();
-  command->add_option("-p,--processors", r->options["processors"], "How many")->type_name("COUNT")->capture_default_str();
+  command->add_option("-p,--processors", r->options["processors"], "How many")->type_name("COUNT")->default_str(usual_processors);
   command->add_option("--protocol", r->options["protocol"], "How shared memory is kept coherent: cashmere, hlrc or lrc")
       ->type_name("NAME")
-      ->capture_default_str();
+      ->default_str(usual_protocol);
   command
       ->add_option("--interface", r->options["interface"],
                    "The network interface, as in Cashmere 2.3: NHHM, CHHM, NHHN, CHHN, CHSN, NSHM, NSHN or NSSN; none: only messages; "
@@ -135,7 +163,9 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
       ->type_name("NAME");
   command->add_option("--json", r->rest.json, "Write the report to a file, too")->type_name("FILE");
   command->add_option("--html", r->rest.html, "Write a page with charts to a file")->type_name("FILE");
-  auto* const paper = command->add_option("--paper", r->paper, "Simulate a paper's experiments with the programs beside weft: cashmere or shrimp");
+  auto* const paper = command->add_option("--paper", r->paper,
+                                          "Simulate a paper's experiments with the programs beside weft: cashmere or shrimp. Numbers of the machine "
+                                          "that are given besides are those of all machines, if the experiments do not set them");
   paper->type_name("NAME");
   command->add_flag("--calibrate", r->calibrate,
                     "Measure this host, and compare what the simulator predicts for programs with what they do here, on -p nodes");
@@ -171,6 +201,7 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
       "  weft sim --paper cashmere --html cashmere.html\n"
       "  weft sim --paper cashmere --keep kept --forms\n"
       "  weft sim --paper cashmere --keep kept --instead 'sor --size 2048 --steps 10'\n"
+      "  weft sim --paper cashmere --keep kept --cache-ways 2\n"
       "  weft sim --calibrate -p 2 --json calibration.json");
   command->callback([=, &exit_status, &after_dashes] { exit_status = simulate(*r, command->remaining(), after_dashes); });
 }
