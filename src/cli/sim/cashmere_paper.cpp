@@ -21,12 +21,12 @@ namespace {
 using base::format;
 
 constexpr const char* about_choices =
-    "The machine's parameters are the paper's Table 1, and the programs' inputs are the paper's or, where it has none, what our programs take by "
+    "machine's parameters are the paper's Table 1, and the programs' inputs are the paper's or, where it has none, what our programs take by "
     "themselves. The paper tells little of their forms, and some were chosen after this table and the claims had been seen: "
     "docs/cashmere-programs.md names them, --forms says what table and claims come to with others, and --guessed takes those that readers guessed "
     "who did not know the results.";
 constexpr const char* about_guesses =
-    "The machine's parameters are the paper's Table 1. The programs are not the usual ones, but as readers guessed them who did not know the "
+    "machine's parameters are the paper's Table 1. The programs are not the usual ones, but as readers guessed them who did not know the "
     "results: docs/cashmere-programs.md.";
 
 std::vector<program> programs_of(const request& r) {
@@ -57,7 +57,9 @@ class cashmere {
   std::string table_html() const;
   std::string told_agreement() const;
   const char* why_off(const table_2_row& row) const;
-  const char* about_programs() const noexcept { return guessed_ ? about_guesses : about_choices; }
+  std::string about_runs() const {
+    return std::string(runs_.all().machine().empty() ? "The " : "But for what was asked for, the ") + (guessed_ ? about_guesses : about_choices);
+  }
   nlohmann::json table_json() const;
 
   const bool quick_, guessed_;
@@ -145,7 +147,7 @@ std::string cashmere::page() const {
   d.heading("Table 2: running time of lrc over NHHM");
   d.add(table_html());
   d.paragraph(told_agreement());
-  d.paragraph(about_programs());
+  d.paragraph(about_runs());
   d.heading("Claims");
   d.add(html_of(claims()));
   d.heading("Figures");
@@ -207,7 +209,7 @@ void cashmere::print_table() const {
   }
   for (const auto& row : table_2)
     if (const std::string why = why_off(row); !why.empty()) std::printf("%s is off: %s\n", row.program, why.c_str());
-  std::printf("%s\n%s\n\n", told_agreement().c_str(), about_programs());
+  std::printf("%s\n%s\n\n", told_agreement().c_str(), about_runs().c_str());
 }
 
 }  // namespace
