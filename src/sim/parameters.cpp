@@ -33,6 +33,8 @@ constexpr p::description descriptions[] = {
     {"latency", &p::latency, "cycles", "of the network, interface to interface", "Cashmere 3: 200 cycles each way"},
     {"megahertz", &p::megahertz, "MHz", "the processors' clock", "Cashmere 3: a 200Mhz processor"},
     {"interrupt", &p::interrupt, "cycles", "a message that interrupts a processor", "not in the paper; as Table 1's other traps"},
+    {"page-fault-beside", &p::page_fault_beside, "cycles", "the trap of a page fault if the page before it may be used so already; 0: as any other",
+     "not in the paper; on Linux mprotect takes less there"},
     {"send-call", &p::send_call, "cycles", "a system call for every message that is sent", "SHRIMP 4.3: user-level sends have none"},
     {"arrival-interrupt", &p::arrival_interrupt, "cycles", "an interrupt for every message that arrives",
      "SHRIMP 4.4: only where it is asked for"},

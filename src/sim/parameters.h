@@ -36,6 +36,7 @@ struct parameters {
   std::uint64_t megahertz = 200;
   // Left open by the paper.
   std::uint64_t interrupt = 400;
+  std::uint64_t page_fault_beside = 0;
   std::uint64_t send_call = 0;
   std::uint64_t arrival_interrupt = 0;
   std::uint64_t send_queue = 0;

@@ -150,7 +150,7 @@ void processor::refer(std::uint64_t offset, std::uint64_t size, bool write) {
   const std::uint64_t page = offset / dsm::page_bytes;
   if (page != last_page_) translate(page);
   while (!pages_->allows(page, write)) {
-    spend(cost::protocol, machine_.numbers().page_fault);
+    spend(cost::protocol, trap_of(page, write));
     if (!pages_->fault(page, write)) runtime::end_with(errc::invalid_argument, "the simulated program has gone astray");
   }
   if (write) {
@@ -159,6 +159,12 @@ void processor::refer(std::uint64_t offset, std::uint64_t size, bool write) {
     bring_in(place);
     fill(offset);
   }
+}
+
+// A kernel that keeps protection by ranges of pages lengthens the range before it, where others have to be divided.
+cycles processor::trap_of(std::uint64_t page, bool write) const {
+  const auto& n = machine_.numbers();
+  return n.page_fault_beside != 0 && page != 0 && pages_->allows(page - 1, write) ? n.page_fault_beside : n.page_fault;
 }
 
 // Written back.

@@ -117,6 +117,7 @@ class processor {
   static std::uint64_t frame_of(std::uint64_t page) noexcept;
   std::uint64_t native_page(std::uint64_t offset) const noexcept;
   void translate(std::uint64_t page);
+  cycles trap_of(std::uint64_t page, bool write) const;
   void bring_in(std::uint64_t place);
   void fill(std::uint64_t offset);
   void fill_from_here();

@@ -337,6 +337,30 @@ TEST(machine, a_page_fault_takes_what_the_paper_says) {
   EXPECT_NEAR(static_cast<double>(took.first - took.second), 1110, 2);
 }
 
+// One node writes to pages one after another, or to every other one.
+cycles time_of_write_faults(cycles beside, std::size_t step) {
+  auto o = options("lrc", 1);
+  o.numbers.page_fault_beside = beside;
+  machine m(o);
+  constexpr std::size_t pages = 10;
+  cycles took = 0;
+  m.run([&](machine::node& n) {
+    auto* bytes = static_cast<std::byte*>(n.space->allocate_together(pages * step * dsm::page_bytes, dsm::page_bytes, {}));
+    const cycles began = n.cpu.now();
+    for (std::size_t i = 0; i < pages; ++i) n.cpu.refer(offset_of(bytes + i * step * dsm::page_bytes), 8, true);
+    took = n.cpu.now() - began;
+  });
+  EXPECT_EQ(m.failure(), std::nullopt);
+  return took;
+}
+
+TEST(machine, a_fault_behind_a_page_that_may_be_used_so_can_take_less) {
+  const auto usual = parameters().page_fault;
+  EXPECT_EQ(time_of_write_faults(usual, 1), time_of_write_faults(0, 1));
+  EXPECT_EQ(time_of_write_faults(usual / 4, 2), time_of_write_faults(0, 2));
+  EXPECT_EQ(time_of_write_faults(usual / 4, 1) + 9 * (usual - usual / 4), time_of_write_faults(0, 1));
+}
+
 // Cashmere 2.3: software fetches the line after an ECC fault and writes it to local memory, from where the cache is filled.
 TEST(machine, a_miss_by_software_takes_an_interrupt_and_goes_by_local_memory) {
   const parameters n;

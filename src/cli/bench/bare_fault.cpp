@@ -75,11 +75,11 @@ class catching {
   struct sigaction before_;
 };
 
-template <resolution By>
+template <resolution By, auto Pages = &memory_side::scattered>
 timing faults(duo& d, std::size_t, std::uint64_t count) {
   timing t;
   auto& side = d.pages();
-  in_rounds(count, [&](std::size_t pages) { t.whole += side.faults().take(By, side.scattered(pages)); });
+  in_rounds(count, [&](std::size_t pages) { t.whole += side.faults().take(By, (side.*Pages)(pages)); });
   return t;
 }
 
@@ -89,6 +89,7 @@ constexpr operation list[] = {
     {"fault_trap", faults<resolution::trapped>, nothing},
     {"fault_continue", faults<resolution::continued>, nothing},
     {"fault_mprotect", faults<resolution::protected_again>, nothing},
+    {"fault_mprotect_in_order", faults<resolution::protected_again, &memory_side::in_order>, nothing},
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ constexpr row of_bare[] = {
     {"fault trap, access redirected", "fault_trap", page_size},
     {"fault resolved by UFFDIO_CONTINUE", "fault_continue", page_size},
     {"fault resolved by mprotect", "fault_mprotect", page_size},
+    {"fault resolved by mprotect, in order", "fault_mprotect_in_order", page_size},
     {"copy of a page that the other side wrote", "page_copy", page_size},
     {"cache line there and another back", "two_lines_round_trip", 8},
     {"one cache line there and back", "one_line_round_trip", 8},

@@ -50,7 +50,7 @@ std::vector<measured_cost> costs_of_host(bool quick) {
   how.quick = quick;
   if (quick) how.repeat = 1, how.batches = 5, how.sample = 5 * base::millisecond;
   else how.repeat = 3;
-  const auto bare = measured({"shm", "", "", bench::suite::memory, how, 2, "cashmere", "fault_mprotect,page_copies"});
+  const auto bare = measured({"shm", "", "", bench::suite::memory, how, 2, "cashmere", "fault_mprotect,fault_mprotect_in_order,page_copies"});
   const auto wire = measured({fabric, "", "", bench::suite::everything, how, 2, "", "round_trip,send_bursts,held_sends,put_stream"});
   const auto homes = measured({fabric, "", "", bench::suite::memory, how, 2, "hlrc", "idle_home,busy_home"});
   constexpr std::size_t word = 8, block = 64 * 1024;
@@ -60,6 +60,7 @@ std::vector<measured_cost> costs_of_host(bool quick) {
   const double noticed = value_of(homes, "hlrc.udp", "busy_home") - value_of(homes, "hlrc.udp", "idle_home");
   return {
       {"page-fault", value_of(bare, "bare", "fault_mprotect"), "ns", "a fault that mprotect resolves"},
+      {"page-fault-beside", value_of(bare, "bare", "fault_mprotect_in_order"), "ns", "the same behind a page that has been resolved so"},
       {"messaging", software, "ns", "the mean of sending and of receiving a word"},
       {"latency", half_trip - 2 * software, "ns", "half of a word's round trip, without that at both ends"},
       {"interrupt", std::max(0.0, noticed), "ns", "what a page takes longer from a home that computes than from one that waits"},
