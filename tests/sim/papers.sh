@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A paper's experiments, quickly: every figure, table and claim is there, with numbers; the same again from kept reports; and a program
-# with other arguments changes its own row and no other; so does a number of the machine that concerns few programs. Programs as readers guessed them, and all forms of programs, of which those that are
-# usual and those that are guessed come to what they come to by themselves.
+# with other arguments changes its own row and no other, and a number of the machine the rows that it concerns. Programs as readers guessed them,
+# and all forms of programs, of which those that are usual and those that are guessed come to what they come to by themselves.
 #   papers.sh WEFT
 set -eu
 weft=$1

@@ -89,13 +89,12 @@ std::map<std::string, std::string> with_usual(std::map<std::string, std::string>
   throw CLI::ParseError(how, CLI::ExitCodes::InvalidError);
 }
 
-// Numbers that all machines of a paper's experiments are to have. What machines these are is the paper's.
+// Numbers that all machines of a paper's experiments are to have. They notice themselves if one is theirs to set.
 setting_map numbers_of(const sim_request& r) {
   setting_map all;
   for (const auto& [name, value] : r.options) {
     if (value.empty()) continue;
-    if (name == "processors" || name == "protocol" || name == "interface" || name == "network")
-      misused("--" + name + ": the paper's experiments set it themselves");
+    if (name == "network") misused("--network sets what the paper's experiments set themselves");
     if (value.find(',') != std::string::npos) misused("--" + name + ": a paper's experiments take one value of it");
     all[name] = value;
   }
