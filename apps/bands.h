@@ -27,7 +27,8 @@ class bands {
       : length_(length),
         workers_(workers),
         block_(pages_of((rows + workers - 1) / workers * length * sizeof(T))),
-        bytes_(packed ? pages_of(rows * length * sizeof(T)) : workers * block_, workers == 1 ? weft::placement::on(0) : weft::placement::block()) {
+        bytes_(packed ? pages_of(rows * length * sizeof(T)) : workers * block_,
+               workers == 1 ? weft::placement::on(0) : weft::placement::block()) {
     for (std::size_t w = 0; w < workers; ++w)
       for (std::size_t i = rows * w / workers; i < rows * (w + 1) / workers; ++i)
         first_.push_back(packed ? i * length * sizeof(T) : w * block_ + (i - rows * w / workers) * length * sizeof(T));
@@ -52,7 +53,9 @@ class bands {
 
 // Workers of whom everybody sees what another has written, when they have met. Others have to be sent it: apart.h.
 template <typename Worker>
-concept sharing = !requires { typename Worker::shares_nothing; };
+concept sharing = !requires {
+  typename Worker::shares_nothing;
+};
 
 // What workers wrote of these may be read by others, as far as `reach` rows beyond those of the reader.
 template <sharing Worker, typename... Bands>

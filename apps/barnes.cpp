@@ -77,7 +77,8 @@ int main(int argc, char** argv) {
   o.number("--opening", p.opening, "how wide a cell may be that counts as one body, in percent of its distance", {1, 100});
   o.number("--before", p.before, "how many of the first steps are not timed", {0, 999999});
   o.flag("--in-place", p.in_place, "leave bodies where they are, in one tree that all build together, with locks");
-  const auto status = o.parse(job, argc, argv, [&] { return p.before < p.steps ? "" : "--before: at least one of the steps must be timed"; });
+  const auto status =
+      o.parse(job, argc, argv, [&] { return p.before < p.steps ? "" : "--before: at least one of the steps must be timed"; });
   if (status) return *status;
   const auto result = app::repeated(o, [&] { return p.in_place ? run_in_place(p, o) : run(p, o); });
   return app::report(job, o, "barnes " + std::to_string(p.bodies) + " bodies, " + std::to_string(p.steps) + " steps", result);

@@ -26,14 +26,13 @@
 
 namespace app::barnes {
 
-
 inline constexpr double time_step = 0.025;
 inline constexpr std::size_t samples = 64;  // of a worker's keys; a border is right to such a part of a worker's work
 
 struct problem {
   std::size_t bodies = 16384, steps = 4, opening = 100;
   std::size_t before = 0;  // of the steps: those that are not timed
-  bool in_place = false;  // barnes_in_place.h
+  bool in_place = false;   // barnes_in_place.h
 };
 
 // --- the input ---

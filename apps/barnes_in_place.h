@@ -171,7 +171,8 @@ class gravity_in_place {
 
   // A branch instead of a leaf. The leaf stays, for the bodies that are in the same part as its first.
   branch& divided(bud& full) {
-    if (full.where.level + 1 == levels) throw weft::error(weft::errc::too_large, "bodies have come so close that they cannot be told apart");
+    if (full.where.level + 1 == levels)
+      throw weft::error(weft::errc::too_large, "bodies have come so close that they cannot be told apart");
     branch& made = make_branch(full.where);
     std::array<placed_body*, leaf> held;
     std::copy_n(full.held, leaf, held.begin());
@@ -203,7 +204,8 @@ class gravity_in_place {
     while (deepest > 0 && made[deepest].empty()) --deepest;
     deepest = me_.reduce(deepest, [](unsigned a, unsigned b) { return std::max(a, b); });
     for (unsigned level = deepest + 1; level-- > 0;) {
-      for (limb* each : made[level]) each->is_leaf ? find_centre(space, static_cast<bud&>(*each)) : find_centre(space, static_cast<branch&>(*each));
+      for (limb* each : made[level])
+        each->is_leaf ? find_centre(space, static_cast<bud&>(*each)) : find_centre(space, static_cast<branch&>(*each));
       me_.barrier();
     }
   }

@@ -159,7 +159,8 @@ class builder {
  public:
   // `opening`: how wide a cell may be that counts as one body, in parts of its distance. `least`: the level down to which cells are divided
   // in any case; with several zones that of their borders at least.
-  builder(const cube& space, double opening, unsigned least = zone_level) noexcept : space_(space), opening_(opening), least_(least) {}
+  builder(const cube& space, double opening, unsigned least = zone_level) noexcept
+      : space_(space), opening_(opening), least_(least) {}
 
   // The trees of the zone's largest cells. Their roots come first, in the order of the curve.
   std::vector<node> trees_of(const std::vector<body>& sorted, const zones& borders, std::size_t zone) const {

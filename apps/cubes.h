@@ -79,7 +79,9 @@ class cubes {
 
  private:
   static std::size_t largest(const sizes& n, const division& by, std::size_t d) { return (n[d] + by.parts(d) - 1) / by.parts(d); }
-  static std::size_t volume(const sizes& n, const division& by) { return largest(n, by, 0) * largest(n, by, 1) * largest(n, by, 2); }
+  static std::size_t volume(const sizes& n, const division& by) {
+    return largest(n, by, 0) * largest(n, by, 1) * largest(n, by, 2);
+  }
   std::byte* bytes(std::size_t block) const noexcept { return reinterpret_cast<std::byte*>(blocks_.row(block)); }
 
   bands<T, Where> blocks_;              // one for each worker

@@ -195,7 +195,14 @@ class butterflies {
  public:
   // `all` holds the input, and with an empty `ordered` the result in the order of reversed bits; else `ordered` will hold it.
   butterflies(number* all, number* ordered, const way& w, std::size_t n, weft::worker& me)
-      : all_(all), ordered_(ordered), way_(w), n_(n), bits_(std::countr_zero(n)), me_(me), block_(n / me.size()), own_(me.rank() * block_) {
+      : all_(all),
+        ordered_(ordered),
+        way_(w),
+        n_(n),
+        bits_(std::countr_zero(n)),
+        me_(me),
+        block_(n / me.size()),
+        own_(me.rank() * block_) {
     // Numbers that lie together between two that are combined have one root. It depends on their place alone, not on the phase.
     for (std::size_t g = 0; g < n / 2; ++g) roots_.push_back(root(reversed(g, bits_ - 1), n));
     for (int b = 0; b < bits_; ++b) squares_.push_back(root(std::size_t{1} << b, n));
@@ -221,7 +228,9 @@ class butterflies {
 
  private:
   // Of all pairs in order.
-  static std::size_t first_of_pair(std::size_t pair, std::size_t distance) noexcept { return pair / distance * 2 * distance + pair % distance; }
+  static std::size_t first_of_pair(std::size_t pair, std::size_t distance) noexcept {
+    return pair / distance * 2 * distance + pair % distance;
+  }
 
   void combine() {
     for (std::size_t distance = n_ / 2; distance > 0; distance /= 2) {
@@ -250,7 +259,7 @@ class butterflies {
   std::size_t n_;
   int bits_;
   weft::worker& me_;
-  std::size_t block_, own_;  // numbers; the first of them
+  std::size_t block_, own_;              // numbers; the first of them
   std::vector<number> roots_, squares_;  // of runs; of all numbers, squared again and again
 };
 
@@ -333,7 +342,8 @@ app::outcome run_butterflies(std::size_t log_size, const way& w, const app::opti
     butterflies mine(all.data(), w.unordered ? nullptr : ordered.data(), w, n, me);
     const auto [first, last] = me.share_of(n);
     for (std::size_t k = first; k < last; ++k) all.data()[k] = input(o.seed, k);
-    if (!w.unordered) std::fill(ordered.data() + first, ordered.data() + last, number{});  // the memory is there when the clock starts
+    if (!w.unordered)
+      std::fill(ordered.data() + first, ordered.data() + last, number{});  // the memory is there when the clock starts
     const double seconds = app::seconds_of(me, [&] { mine.run(); });
     const number* is = w.unordered ? all.data() : ordered.data();
     const auto sum = checksum_of(is, n, me);
@@ -341,7 +351,8 @@ app::outcome run_butterflies(std::size_t log_size, const way& w, const app::opti
     result = {seconds, app::hexadecimal(sum), ""};
     if (!o.verify) return;
     const int bits = std::countr_zero(n);
-    result.difference = difference_from_sequential(o.seed, n, [&](std::size_t k) { return is[w.unordered ? reversed(k, bits) : k]; });
+    result.difference =
+        difference_from_sequential(o.seed, n, [&](std::size_t k) { return is[w.unordered ? reversed(k, bits) : k]; });
   });
   return result;
 }
@@ -366,6 +377,7 @@ int main(int argc, char** argv) {
     return fine ? "" : "butterflies are for a power of two of workers, with at least two numbers for each";
   };
   if (const auto status = o.parse(job, argc, argv, objection)) return *status;
-  const auto result = app::repeated(o, [&] { return by_butterflies ? run_butterflies(log_size, w, o) : run_six_steps(log_size, o); });
+  const auto result =
+      app::repeated(o, [&] { return by_butterflies ? run_butterflies(log_size, w, o) : run_six_steps(log_size, o); });
   return app::report(job, o, "fft 2^" + std::to_string(log_size) + (by_butterflies ? " by butterflies" : ""), result);
 }

@@ -25,7 +25,9 @@ struct problem {
   std::size_t blocks = 256;  // of each client's file
 };
 
-weft::word word_of(std::uint64_t seed, std::size_t number, std::size_t i) { return app::random_bits(seed, number * block_words + i); }
+weft::word word_of(std::uint64_t seed, std::size_t number, std::size_t i) {
+  return app::random_bits(seed, number * block_words + i);
+}
 
 class file_node {
  public:

@@ -29,7 +29,7 @@
 
 namespace {
 
-constexpr double omega = 1.15;  // of the over-relaxation: as good as it gets for red-black smoothing in three dimensions
+constexpr double omega = 1.15;       // of the over-relaxation: as good as it gets for red-black smoothing in three dimensions
 constexpr double damping = 6.0 / 7;  // of relaxation by the residual: the best for the Laplacian in three dimensions
 constexpr std::size_t charges = 20;
 
@@ -103,8 +103,9 @@ struct grid {
   template <typename Visit>
   void for_points(const place& p, std::size_t first, std::size_t stride, Visit&& visit) const {
     const auto [i, j] = p;
-    const double *own = row(solution, p), *above = row(solution, {before(i, s.planes), j}), *below = row(solution, {after(i, s.planes), j}),
-                 *back = row(solution, {i, before(j, s.rows)}), *front = row(solution, {i, after(j, s.rows)});
+    const double *own = row(solution, p), *above = row(solution, {before(i, s.planes), j}),
+                 *below = row(solution, {after(i, s.planes), j}), *back = row(solution, {i, before(j, s.rows)}),
+                 *front = row(solution, {i, after(j, s.rows)});
     const double planes_weigh = along_planes(), rows_weigh = along_rows(), columns_weigh = along_columns();
     const auto visit_column = [&](std::size_t k, double sides) {
       visit(k, planes_weigh * (above[k] + below[k]) + rows_weigh * (back[k] + front[k]) + columns_weigh * sides);
@@ -194,7 +195,8 @@ struct grid {
     double* own = row(solution, r);
     for (std::size_t k = 0; k < s.columns; ++k) {
       const std::size_t l = k / 2, m = around(k, c.columns);
-      own[k] += 0.125 * (((back[l] + back[m]) + (front[l] + front[m])) + ((back_below[l] + back_below[m]) + (front_below[l] + front_below[m])));
+      own[k] += 0.125 * (((back[l] + back[m]) + (front[l] + front[m])) +
+                         ((back_below[l] + back_below[m]) + (front_below[l] + front_below[m])));
     }
   }
 
@@ -202,8 +204,8 @@ struct grid {
   const bool by_residual;
   const app::division by;
   const values solution, source, residual;
-  std::vector<place> places;            // of rows
-  std::vector<std::size_t> first_row;   // by worker, and one more
+  std::vector<place> places;           // of rows
+  std::vector<std::size_t> first_row;  // by worker, and one more
 };
 
 template <typename Where>

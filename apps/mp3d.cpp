@@ -375,7 +375,8 @@ std::string lost(const problem& p, const locked_wind& all, const locked_share& m
     in_cells += sum.energy;
   }
   if (outside != 0) return std::to_string(outside) + " particles are in no free place";
-  if (!(std::abs(is - to_be) <= rounding * to_be)) return "the particles' energy is " + std::to_string(is) + ", not " + std::to_string(to_be);
+  if (!(std::abs(is - to_be) <= rounding * to_be))
+    return "the particles' energy is " + std::to_string(is) + ", not " + std::to_string(to_be);
   if (counted != p.particles * p.steps) return "cells have seen " + std::to_string(counted) + " particles";
   if (!(std::abs(in_cells - moved) <= rounding * moved)) return "cells have seen an energy of " + std::to_string(in_cells);
   return collisions == 0 && p.particles > p.cells() ? "nobody has collided" : "";

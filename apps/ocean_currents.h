@@ -33,7 +33,7 @@ inline constexpr double initial_vorticity = 1e-6;  // at most
 
 struct problem {
   std::size_t size = 130, steps = 10, digits = 6;
-  bool packed = false;  // rows lie one after another
+  bool packed = false;                                     // rows lie one after another
   std::size_t cells() const noexcept { return size - 2; }  // without the border
   double width() const noexcept { return side / static_cast<double>(cells()); }
   double tolerance() const { return std::pow(10, -static_cast<double>(digits)); }
@@ -82,7 +82,8 @@ struct basin {
         difference(n, width, deformation_radius(), workers, p.packed) {}
 
   struct layer {
-    layer(std::size_t n_, std::size_t workers, bool packed) : psi(n_, workers, packed), q(n_, workers, packed), zeta(n_, workers, packed) {}
+    layer(std::size_t n_, std::size_t workers, bool packed)
+        : psi(n_, workers, packed), q(n_, workers, packed), zeta(n_, workers, packed) {}
     field<Where> psi, q, zeta;
   };
 

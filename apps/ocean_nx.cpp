@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   weft::vmmc vmmc(job);
   app::streams between(job, vmmc, automatic);
   const auto result = app::repeated(o, [&] { return run(p, o, between); });
-  return app::report(job, o, "ocean_nx " + std::to_string(p.size) + "x" + std::to_string(p.size) + ", " + std::to_string(p.steps) + " steps",
-                     result);
+  return app::report(
+      job, o, "ocean_nx " + std::to_string(p.size) + "x" + std::to_string(p.size) + ", " + std::to_string(p.steps) + " steps",
+      result);
 }

@@ -20,9 +20,12 @@ options::options(const std::string& description) : parser_(new parser{CLI::App(d
       ->check(CLI::Range(0, CPU_SETSIZE - 1))
       ->type_name("LIST");
   cli.add_option("--seed", seed, "of the random input")->capture_default_str();
-  cli.add_option("--repeat", repeat, "run all of it so many times, and print the fastest time")->check(CLI::Range(1, 1000000))->capture_default_str();
+  cli.add_option("--repeat", repeat, "run all of it so many times, and print the fastest time")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   cli.add_flag("--verify", verify, "compare with a sequential run on node 0; exit status 1 if it differs");
-  cli.add_flag("--by-turns", by_turns, "begin each run when a line has come on standard input, and print its time when it has ended");
+  cli.add_flag("--by-turns", by_turns,
+               "begin each run when a line has come on standard input, and print its time when it has ended");
   cli.add_flag("--time", time_only, "print seconds=... of the parallel part and nothing else");
 }
 

@@ -37,7 +37,9 @@ struct options {
   weft::update_way way = weft::update_way::automatic;
 };
 
-std::size_t digit_of(key k, unsigned pass) { return k >> (pass * digit_bits) & (radix - 1); }
+std::size_t digit_of(key k, unsigned pass) {
+  return k >> (pass * digit_bits) & (radix - 1);
+}
 
 // The keys of the whole job; every node makes its own part of them. No key is 0: a store of what is there already does not travel.
 std::vector<key> make_keys(std::size_t count) {
@@ -157,7 +159,8 @@ class radix_sort {
     bound_.resize(job_.nodes());
     for (weft::node_id n = 0; n < job_.nodes(); ++n)
       if (n != job_.self())
-        bound_[n] = vmmc_.bind(their_arrays_[n], capacity_ * sizeof(key), passes * capacity_ * sizeof(key), {.way = how_.way}).or_throw();
+        bound_[n] =
+            vmmc_.bind(their_arrays_[n], capacity_ * sizeof(key), passes * capacity_ * sizeof(key), {.way = how_.way}).or_throw();
     if (job_.nodes() > 1) way_ = weft::to_string(bound_[job_.self() == 0 ? 1 : 0].way());
   }
 
@@ -273,14 +276,17 @@ class radix_sort {
 };
 
 [[noreturn]] void explain() {
-  std::fputs("radix_vmmc [--keys N] [--by both|automatic|deliberate] [--automatic] [--way automatic|mapped|tracked|doubled] [--system-call] "
-             "[--notify]\n",
-             stderr);
+  std::fputs(
+      "radix_vmmc [--keys N] [--by both|automatic|deliberate] [--automatic] [--way automatic|mapped|tracked|doubled] "
+      "[--system-call] "
+      "[--notify]\n",
+      stderr);
   std::exit(64);
 }
 
 weft::update_way way_called(const std::string& name) {
-  for (const auto way : {weft::update_way::automatic, weft::update_way::mapped, weft::update_way::tracked, weft::update_way::doubled})
+  for (const auto way :
+       {weft::update_way::automatic, weft::update_way::mapped, weft::update_way::tracked, weft::update_way::doubled})
     if (name == weft::to_string(way)) return way;
   explain();
 }
@@ -289,18 +295,25 @@ options parse(int argc, char** argv) {
   options o;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--system-call") o.system_call = true;
-    else if (word == "--notify") o.notify = true;
-    else if (word == "--automatic") o.automatic = true, o.deliberate = false;
-    else if (i + 1 == argc) explain();
-    else if (word == "--keys") o.keys = std::strtoull(argv[++i], nullptr, 10);
-    else if (word == "--way") o.way = way_called(argv[++i]);
+    if (word == "--system-call")
+      o.system_call = true;
+    else if (word == "--notify")
+      o.notify = true;
+    else if (word == "--automatic")
+      o.automatic = true, o.deliberate = false;
+    else if (i + 1 == argc)
+      explain();
+    else if (word == "--keys")
+      o.keys = std::strtoull(argv[++i], nullptr, 10);
+    else if (word == "--way")
+      o.way = way_called(argv[++i]);
     else if (word == "--by") {
       const std::string by = argv[++i];
       if (by != "both" && by != "automatic" && by != "deliberate") explain();
       o.automatic = by != "deliberate";
       o.deliberate = by != "automatic";
-    } else explain();
+    } else
+      explain();
   }
   if (o.keys == 0) explain();
   return o;
@@ -324,8 +337,9 @@ int main(int argc, char** argv) {
       if (job.self() == 0) {
         const bool fine = sort.check(keys);
         right &= fine;
-        std::printf("%zu keys, %u nodes, %s update%s%s%s: %.3f s, %s\n", how.keys, job.nodes(), automatic ? "automatic" : "deliberate",
-                    automatic ? " (" : "", automatic ? sort.way() : "", automatic ? ")" : "", seconds, fine ? "sorted" : "NOT SORTED");
+        std::printf("%zu keys, %u nodes, %s update%s%s%s: %.3f s, %s\n", how.keys, job.nodes(),
+                    automatic ? "automatic" : "deliberate", automatic ? " (" : "", automatic ? sort.way() : "",
+                    automatic ? ")" : "", seconds, fine ? "sorted" : "NOT SORTED");
       }
       job.meet();
     }

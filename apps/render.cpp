@@ -40,7 +40,8 @@ vector along(const vector& from, double length, const vector& direction) noexcep
 // Densities of 0 to 255 at the points of a cube; what lies between is interpolated.
 class volume {
  public:
-  volume(std::size_t size, std::span<std::byte> points) noexcept : size_(size), points_(reinterpret_cast<std::uint8_t*>(points.data())) {}
+  volume(std::size_t size, std::span<std::byte> points) noexcept
+      : size_(size), points_(reinterpret_cast<std::uint8_t*>(points.data())) {}
 
   static std::size_t bytes(std::size_t size) noexcept { return size * size * size; }
 
@@ -49,7 +50,8 @@ class volume {
     constexpr std::size_t balls = 12;
     const double n = static_cast<double>(size_);
     for (std::size_t i = 0; i < bytes(size_); ++i) {
-      const vector at = {static_cast<double>(i % size_), static_cast<double>(i / size_ % size_), static_cast<double>(i / size_ / size_)};
+      const vector at = {static_cast<double>(i % size_), static_cast<double>(i / size_ % size_),
+                         static_cast<double>(i / size_ / size_)};
       double density = 0;
       for (std::size_t b = 0; b < balls; ++b) {
         const double radius = n * (0.1 + 0.15 * app::random_unit(seed, 4 * b));
@@ -125,7 +127,8 @@ class view {
       light += own * density / 255 * (1 - 0.15 * length / half_);
       cover += own;
     }
-    return static_cast<std::uint32_t>(65535 * std::clamp(light, 0.0, 1.0)) << 16 | static_cast<std::uint32_t>(65535 * std::min(cover, 1.0));
+    return static_cast<std::uint32_t>(65535 * std::clamp(light, 0.0, 1.0)) << 16 |
+           static_cast<std::uint32_t>(65535 * std::min(cover, 1.0));
   }
 
  private:
@@ -149,7 +152,9 @@ class pictures {
 
   rendered_tile render(const volume& v, weft::word task) const noexcept {
     rendered_tile made{task, {}};
-    for_pixels(task, [&](std::size_t frame, std::size_t x, std::size_t y, std::size_t i) { made.pixels[i] = views_[frame].pixel(v, x, y); });
+    for_pixels(task, [&](std::size_t frame, std::size_t x, std::size_t y, std::size_t i) {
+      made.pixels[i] = views_[frame].pixel(v, x, y);
+    });
     return made;
   }
   void put(const rendered_tile& made) noexcept {

@@ -36,8 +36,8 @@ Number relaxed(Number own, Number above, Number below, Number left, Number right
 
 // One colour's points k of a row: above[k], below[k], beside[k - 1 + shift] and beside[k + shift] are the neighbours of own[k].
 template <typename Number>
-void relax(Number* __restrict own, const Number* above, const Number* beside, const Number* below, std::size_t shift, std::size_t first,
-           std::size_t last) {
+void relax(Number* __restrict own, const Number* above, const Number* beside, const Number* below, std::size_t shift,
+           std::size_t first, std::size_t last) {
   const Number* left = beside + shift - 1;
   const Number* right = beside + shift;
   for (std::size_t k = first; k < last; ++k) own[k] = relaxed(own[k], above[k], below[k], left[k], right[k]);

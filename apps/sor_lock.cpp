@@ -138,5 +138,6 @@ int main(int argc, char** argv) {
   if (status) return *status;
   const auto result = app::repeated(o, [&] { return p.single ? run<float>(p, o) : run<double>(p, o); });
   return app::report(
-      job, o, "sor_lock " + std::to_string(p.size) + "x" + std::to_string(p.size) + ", " + std::to_string(p.steps) + " steps", result);
+      job, o, "sor_lock " + std::to_string(p.size) + "x" + std::to_string(p.size) + ", " + std::to_string(p.steps) + " steps",
+      result);
 }

@@ -60,7 +60,8 @@ class streams {
   }
   std::size_t receive_some(weft::node_id source, std::span<std::byte> into) {
     peer& p = peers_[source];
-    const std::size_t count = std::min({into.size(), static_cast<std::size_t>(load(from(source).sent) - p.read), ring_bytes - p.read % ring_bytes});
+    const std::size_t count =
+        std::min({into.size(), static_cast<std::size_t>(load(from(source).sent) - p.read), ring_bytes - p.read % ring_bytes});
     if (count == 0) return 0;
     std::memcpy(into.data(), rings_.base + source * ring_bytes + p.read % ring_bytes, count);
     p.read += count;

@@ -57,7 +57,9 @@ class tour {
   }
 
  private:
-  std::atomic_ref<weft::word> word_here(std::size_t offset) { return std::atomic_ref(*reinterpret_cast<weft::word*>(memory_.base + offset)); }
+  std::atomic_ref<weft::word> word_here(std::size_t offset) {
+    return std::atomic_ref(*reinterpret_cast<weft::word*>(memory_.base + offset));
+  }
   weft::node_id next() const { return (job_.self() + 1) % job_.nodes(); }
   void check(const char* what, bool right, double value, const char* unit) {
     all_right_ &= right;
@@ -158,8 +160,8 @@ class tour {
 int main(int argc, char** argv) {
   weft::job job(argc, argv);
   if (job.self() == 0)
-    std::printf("%u node%s on %zu host%s, started by %s, over the %s fabric\n", job.nodes(), job.nodes() == 1 ? "" : "s", job.hosts(),
-                job.hosts() == 1 ? "" : "s", job.way().c_str(), job.port().name());
+    std::printf("%u node%s on %zu host%s, started by %s, over the %s fabric\n", job.nodes(), job.nodes() == 1 ? "" : "s",
+                job.hosts(), job.hosts() == 1 ? "" : "s", job.way().c_str(), job.port().name());
   const bool right = tour(job).run();
   const auto everybody = job.exchange_values(right);
   return std::all_of(everybody.begin(), everybody.end(), [](bool r) { return r; }) ? 0 : 1;

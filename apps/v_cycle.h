@@ -34,11 +34,11 @@ void for_rows_of(const Grid& g, const Worker& me, Visit&& visit) {
 
 // What workers have just written of a grid, and others go on to read.
 enum class written {
-  solution,            // read in rows next to the own ones
-  final_solution,      // the same, and by a finer or coarser grid's rows
-  residual,            // by a coarser grid's rows
-  residual_for_one,    // by worker 0, for a grid that is its business
-  solution_of_one,     // by everybody, when it is done
+  solution,          // read in rows next to the own ones
+  final_solution,    // the same, and by a finer or coarser grid's rows
+  residual,          // by a coarser grid's rows
+  residual_for_one,  // by worker 0, for a grid that is its business
+  solution_of_one,   // by everybody, when it is done
 };
 
 // All have written it. Where nothing is shared, a grid's own overload sends what has to be sent.

@@ -77,7 +77,8 @@ class half_shell {
 
   // Adds to the forces, of which there are n; returns the energy.
   double act(const box& in, const molecule* positions, molecule* forces, std::size_t i) {
-    collect(in, [&](std::size_t j) -> const molecule& { return positions[j]; }, i);
+    collect(
+        in, [&](std::size_t j) -> const molecule& { return positions[j]; }, i);
     const auto upon_me = compute(in, positions[i].c);
     for (std::size_t c = 0; c < coordinates; ++c) forces[i].c[c] += upon_me.c[c];
     for (std::size_t k = 0; k < count_; ++k)
@@ -349,8 +350,10 @@ int main(int argc, char** argv) {
   o.number("--molecules", p.molecules, "how many", {2, 1 << 20});
   o.number("--steps", p.steps, "steps of half a femtosecond", {1, 1000000});
   o.number("--molecules-per-lock", p.molecules_per_lock, "whose forces one lock guards; 32 lie on a page", {1, 1 << 20});
-  o.number("--record", p.record, "bytes of a record with all of a molecule, 672 in SPLASH; 0: arrays of positions and of forces", {0, 1 << 16});
-  o.flag("--lock-pairs", p.lock_pairs, "add each pair's forces to the shared ones at once; positions are not copied, and forces not added up first");
+  o.number("--record", p.record, "bytes of a record with all of a molecule, 672 in SPLASH; 0: arrays of positions and of forces",
+           {0, 1 << 16});
+  o.flag("--lock-pairs", p.lock_pairs,
+         "add each pair's forces to the shared ones at once; positions are not copied, and forces not added up first");
   const auto objection = [&]() -> std::string {
     const bool fine = p.record == 0 || (p.record % sizeof(double) == 0 && p.record >= 2 * sizeof(molecule));
     return fine ? "" : "a record has 256 bytes at least, and a whole number of doubles";

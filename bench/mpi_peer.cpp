@@ -70,11 +70,19 @@ void measure(const context& c, const char* name, std::size_t size, const char* u
   std::fflush(stdout);
 }
 
-double nanoseconds(double seconds) { return seconds * 1e9; }
-double half_nanoseconds(double seconds) { return seconds * 0.5e9; }
-double per_second(double seconds) { return 1 / seconds; }
+double nanoseconds(double seconds) {
+  return seconds * 1e9;
+}
+double half_nanoseconds(double seconds) {
+  return seconds * 0.5e9;
+}
+double per_second(double seconds) {
+  return 1 / seconds;
+}
 
-void send(context& c, std::size_t size) { MPI_Send(c.block.data(), static_cast<int>(size), MPI_BYTE, c.other(), 0, MPI_COMM_WORLD); }
+void send(context& c, std::size_t size) {
+  MPI_Send(c.block.data(), static_cast<int>(size), MPI_BYTE, c.other(), 0, MPI_COMM_WORLD);
+}
 void receive(context& c, std::size_t size) {
   MPI_Recv(c.block.data(), static_cast<int>(size), MPI_BYTE, c.other(), 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
@@ -163,13 +171,18 @@ double barriers(long count) {
 void measure_all(context& c) {
   for (const std::size_t size : {std::size_t{8}, std::size_t{64}, std::size_t{512}, 4 * KiB, 16 * KiB, 64 * KiB}) {
     measure(c, "latency", size, "ns", half_nanoseconds, [&](long n) { return ping_pong(c, size, n); });
-    measure(c, "messages_per_second", size, "1/s", per_second, [&](long n) { return stream(c, size, n); }, burst);
+    measure(
+        c, "messages_per_second", size, "1/s", per_second, [&](long n) { return stream(c, size, n); }, burst);
   }
-  measure(c, "send_overhead", 8, "ns", nanoseconds, [&](long n) { return overhead(c, true, n); }, burst);
-  measure(c, "receive_overhead", 8, "ns", nanoseconds, [&](long n) { return overhead(c, false, n); }, burst);
-  for (const std::size_t size : {std::size_t{8}, std::size_t{64}, std::size_t{512}, 4 * KiB, 16 * KiB, 64 * KiB, 256 * KiB, MiB, 4 * MiB})
-    measure(c, "put_bandwidth", size, "GB/s", [&](double s) { return static_cast<double>(size) / s / 1e9; },
-            [&](long n) { return puts(c, size, n); });
+  measure(
+      c, "send_overhead", 8, "ns", nanoseconds, [&](long n) { return overhead(c, true, n); }, burst);
+  measure(
+      c, "receive_overhead", 8, "ns", nanoseconds, [&](long n) { return overhead(c, false, n); }, burst);
+  for (const std::size_t size :
+       {std::size_t{8}, std::size_t{64}, std::size_t{512}, 4 * KiB, 16 * KiB, 64 * KiB, 256 * KiB, MiB, 4 * MiB})
+    measure(
+        c, "put_bandwidth", size, "GB/s", [&](double s) { return static_cast<double>(size) / s / 1e9; },
+        [&](long n) { return puts(c, size, n); });
   measure(c, "fetch_add", 8, "ns", nanoseconds, [&](long n) { return fetch_adds(c, n); });
   measure(c, "barrier", 0, "ns", nanoseconds, [&](long n) { return barriers(n); });
 }

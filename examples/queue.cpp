@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
 
   if (job.self() == 0) {
     weft::word sum = 0;
-    for (weft::word taken = 0; taken < each * job.nodes(); ++taken) sum += inbox.wait_and_dequeue(std::chrono::seconds(10)).or_throw();
+    for (weft::word taken = 0; taken < each * job.nodes(); ++taken)
+      sum += inbox.wait_and_dequeue(std::chrono::seconds(10)).or_throw();
     std::printf("%u nodes, sum %llu\n", job.nodes(), static_cast<unsigned long long>(sum));
   }
   job.meet();

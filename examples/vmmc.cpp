@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   const std::string greeting = "greetings from node " + std::to_string(job.self());
   theirs.update(0, std::as_bytes(std::span(greeting))).or_throw();  // deliberate update
 
-  auto bound = vmmc.bind(theirs, 4096, 4096).or_throw();            // automatic update: a store is enough
+  auto bound = vmmc.bind(theirs, 4096, 4096).or_throw();  // automatic update: a store is enough
   *reinterpret_cast<weft::word*>(bound.memory().data()) = 100 + job.self();
 
   theirs.fence().or_throw();  // both are there

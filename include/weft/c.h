@@ -48,7 +48,9 @@ enum { WEFT_PAGE_SIZE = 4096 };
 // Where pages have their homes: one of these, or a node by weft_on().
 typedef int64_t weft_placement;
 enum { WEFT_FIRST_TOUCH = -1, WEFT_CYCLIC = -2, WEFT_BLOCK = -3 };
-static inline weft_placement weft_on(uint32_t node) { return (weft_placement)node; }
+static inline weft_placement weft_on(uint32_t node) {
+  return (weft_placement)node;
+}
 
 // Zeroed the first time. An alignment of 0 is that of any C type; for all nodes together, that of a page.
 void* weft_allocate(size_t size, size_t alignment, weft_placement where) WEFT_NOEXCEPT;           // by this node alone
@@ -63,8 +65,8 @@ void weft_initialised(void) WEFT_NOEXCEPT;
 
 // --- synchronisation ----------------------------------------------------------------------------------------------------------------
 
-#define WEFT_OBJECT(name, words) \
-  typedef struct {               \
+#define WEFT_OBJECT(name, words)  \
+  typedef struct {                \
     uint64_t weft_private[words]; \
   } name
 
@@ -87,7 +89,8 @@ void weft_shared_mutex_unlock_shared(weft_shared_mutex* m) WEFT_NOEXCEPT;
 WEFT_OBJECT(weft_condition, 3);
 void weft_condition_init(weft_condition* c) WEFT_NOEXCEPT;
 void weft_condition_wait(weft_condition* c, weft_mutex* held) WEFT_NOEXCEPT;
-bool weft_condition_wait_for(weft_condition* c, weft_mutex* held, uint64_t nanoseconds) WEFT_NOEXCEPT;  // false: not notified in time
+bool weft_condition_wait_for(weft_condition* c, weft_mutex* held,
+                             uint64_t nanoseconds) WEFT_NOEXCEPT;  // false: not notified in time
 void weft_condition_notify_one(weft_condition* c) WEFT_NOEXCEPT;
 void weft_condition_notify_all(weft_condition* c) WEFT_NOEXCEPT;
 

@@ -37,7 +37,8 @@ class hardware_space : public space {
     if (writing) return unlock(m);
     auto& o = object(m);
     const auto readers = o.state.fetch_sub(1);
-    if (readers == 0 || readers >= writer) throw error(errc::invalid_argument, "a shared mutex was unlocked by a reader, and it has none");
+    if (readers == 0 || readers >= writer)
+      throw error(errc::invalid_argument, "a shared mutex was unlocked by a reader, and it has none");
     if (readers == 1 && o.sleepers.load() != 0) detail::wake_all(o.state);
   }
 
@@ -119,7 +120,8 @@ class hardware_space : public space {
 
   // Waits until `ready` holds; only a wait that does not end at once is noted. Inline, so that the caller is the program.
   template <typename Ready>
-  [[gnu::always_inline]] bool wait_until(wait_record w, const sync_object& known_as, sync_object& o, duration limit, Ready&& ready) {
+  [[gnu::always_inline]] bool wait_until(wait_record w, const sync_object& known_as, sync_object& o, duration limit,
+                                         Ready&& ready) {
     if (ready()) return true;
     if (limit == duration::zero()) return false;
     w.object = reinterpret_cast<std::uint64_t>(&o);

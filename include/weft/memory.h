@@ -44,8 +44,8 @@ namespace detail {
 template <typename T>
 std::size_t bytes_for(std::size_t count) {
   if (count > std::numeric_limits<std::size_t>::max() / sizeof(T))
-    throw error(errc::too_large, "shared memory was asked for " + std::to_string(count) + " elements of " + std::to_string(sizeof(T)) +
-                                     " bytes, more than there are addresses");
+    throw error(errc::too_large, "shared memory was asked for " + std::to_string(count) + " elements of " +
+                                     std::to_string(sizeof(T)) + " bytes, more than there are addresses");
   return count * sizeof(T);
 }
 

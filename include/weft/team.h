@@ -124,7 +124,8 @@ inline void worker::barrier() {
 template <typename T, typename Operation>
 T worker::reduce(const T& mine, Operation combine) {
   static_assert(std::is_trivially_copyable_v<T>);
-  if (team_.threads_ * sizeof(T) > space::most_gathered) throw error(errc::too_large, "more than 1024 bytes of a node in a reduction");
+  if (team_.threads_ * sizeof(T) > space::most_gathered)
+    throw error(errc::too_large, "more than 1024 bytes of a node in a reduction");
   const auto b = std::as_bytes(std::span<const T, 1>(&mine, 1));
   team_.gathered_[thread_].assign(b.begin(), b.end());
   team_.meet([this] {

@@ -10,8 +10,12 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;  // see activity::row
 
-constexpr std::size_t index(phase p) { return static_cast<std::size_t>(p); }
-constexpr std::size_t index(event e) { return static_cast<std::size_t>(e); }
+constexpr std::size_t index(phase p) {
+  return static_cast<std::size_t>(p);
+}
+constexpr std::size_t index(event e) {
+  return static_cast<std::size_t>(e);
+}
 
 // What a thread is doing while it waits. A page that is not here is the protocol's business, which times the fetch by itself.
 constexpr phase phase_of(wait_kind what) {
@@ -22,7 +26,9 @@ constexpr phase phase_of(wait_kind what) {
 
 }  // namespace
 
-activity::source activity::machine(bool timed) { return {nullptr, nullptr, nullptr, timed}; }
+activity::source activity::machine(bool timed) {
+  return {nullptr, nullptr, nullptr, timed};
+}
 
 activity::activity(const source& from, std::uint32_t peers)
     : from_(from), timed_(from.timed), rows_(std::make_unique<std::array<row, thread_slots>>()), traffic_(peers) {}
@@ -34,7 +40,8 @@ activity::row* activity::own_row(bool make) noexcept {
   const auto [slot, serial] = caller();
   if (slot == shared_thread_slot) return nullptr;
   row& r = (*rows_)[slot];
-  if (r.thread.load(relaxed) == serial) [[likely]] return &r;
+  if (r.thread.load(relaxed) == serial) [[likely]]
+    return &r;
   if (!make) return nullptr;
   for (auto used = used_.load(relaxed); used <= slot && !used_.compare_exchange_weak(used, slot + 1, relaxed);) {
   }
@@ -57,7 +64,8 @@ void activity::shift(row& r, base::phase to, nanoseconds now) noexcept {
 
 // Of a thread that waits for nothing, the other fields mean nothing.
 void activity::store(row& r, const wait_record& w, nanoseconds since) noexcept {
-  constexpr auto release = std::memory_order_release;  // pairs with the acquires in load: whoever sees a new field sees the odd turn
+  constexpr auto release =
+      std::memory_order_release;  // pairs with the acquires in load: whoever sees a new field sees the odd turn
   const auto turn = r.turns.load(relaxed);
   r.turns.store(turn + 1, relaxed);
   r.what.store(w.what, release);
@@ -243,9 +251,11 @@ std::vector<activity::contended> activity::most_contended() const {
   std::vector<contended> all;
   for (const row& r : *rows_)
     for (const auto& each : r.contended) {
-      const wait_record w{each.what.load(relaxed), each.object.load(relaxed), each.address.load(relaxed), 0, each.caller.load(relaxed), 0};
+      const wait_record w{
+          each.what.load(relaxed), each.object.load(relaxed), each.address.load(relaxed), 0, each.caller.load(relaxed), 0};
       if (w.what == wait_kind::nothing) continue;
-      auto same = std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.what.object == w.object && c.what.what == w.what; });
+      auto same =
+          std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.what.object == w.object && c.what.what == w.what; });
       if (same == all.end()) same = all.insert(all.end(), {w});
       same->waits += each.waits.load(relaxed);
       same->waited += each.waited.load(relaxed);

@@ -166,7 +166,9 @@ class activity {
     std::atomic<std::uint64_t> fetched{0}, changed{0};
   };
 
-  static void add(std::atomic<std::uint64_t>& to, std::uint64_t amount) noexcept { to.fetch_add(amount, std::memory_order_relaxed); }
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t amount) noexcept {
+    to.fetch_add(amount, std::memory_order_relaxed);
+  }
   thread_identity caller() const { return from_.thread ? from_.thread(from_.context) : calling_thread(); }
   row* own_row(bool make) noexcept;
   static void waited(row& r, const wait_record& w, nanoseconds how_long) noexcept;
@@ -180,11 +182,11 @@ class activity {
   trace* trace_ = nullptr;
   std::unique_ptr<std::array<row, thread_slots>> rows_;
   std::vector<peer> traffic_;
-  std::atomic<std::uint32_t> made_{0};         // rows ever given to a thread
-  std::atomic<std::size_t> used_{0};           // slots below it: there may be a row. Relaxed, like what is in them
-  std::atomic<std::uint64_t> served_{0};       // see times::served
+  std::atomic<std::uint32_t> made_{0};    // rows ever given to a thread
+  std::atomic<std::size_t> used_{0};      // slots below it: there may be a row. Relaxed, like what is in them
+  std::atomic<std::uint64_t> served_{0};  // see times::served
   std::atomic<std::uint64_t> served_times_{0};
-  std::atomic<nanoseconds> cost_{0};           // without the timing's
+  std::atomic<nanoseconds> cost_{0};  // without the timing's
 
   mutable std::mutex epochs_lock_;  // guards what follows
   epoch_times epochs_;
@@ -212,7 +214,8 @@ class during {
 // An event of the calling thread, for as long as it lives. Without a trace it does nothing.
 class span {
  public:
-  span(const activity* a, trace_kind kind, std::uint64_t what = 0, std::uint32_t node = trace::nowhere, std::size_t amount = 0) noexcept
+  span(const activity* a, trace_kind kind, std::uint64_t what = 0, std::uint32_t node = trace::nowhere,
+       std::size_t amount = 0) noexcept
       : activity_(a && a->tracing() ? a : nullptr) {
     if (activity_) [[unlikely]]
       event_ = {a->now(), 0, what, static_cast<std::uint32_t>(amount), static_cast<std::uint16_t>(node), kind};

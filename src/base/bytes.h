@@ -20,12 +20,13 @@ using byte_view = std::span<const std::byte>;
 using byte_buffer = std::vector<std::byte>;
 
 template <typename T>
-  requires std::is_trivially_copyable_v<T>
-byte_view bytes_of(const T& value) {
+requires std::is_trivially_copyable_v<T> byte_view bytes_of(const T& value) {
   return std::as_bytes(std::span<const T, 1>(&value, 1));
 }
 
-inline byte_view bytes_of(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
+inline byte_view bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
 
 template <typename T>
 T load(const std::byte* from) {

@@ -77,8 +77,8 @@ std::optional<double> with_unit(std::string_view text, const unit (&units)[N]) {
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   constexpr double k = 1024, m = k * k, g = m * k, t = g * k;
-  static constexpr unit units[] = {{"", 1},    {"B", 1},  {"K", k},   {"KB", k}, {"KiB", k}, {"M", m},  {"MB", m},
-                                   {"MiB", m}, {"G", g},  {"GB", g},  {"GiB", g}, {"T", t},  {"TB", t}, {"TiB", t}};
+  static constexpr unit units[] = {{"", 1},    {"B", 1}, {"K", k},  {"KB", k},  {"KiB", k}, {"M", m},  {"MB", m},
+                                   {"MiB", m}, {"G", g}, {"GB", g}, {"GiB", g}, {"T", t},   {"TB", t}, {"TiB", t}};
   const auto value = with_unit(text, units);
   if (!value || *value > 0x1.0p62) return std::nullopt;
   return static_cast<std::uint64_t>(*value);

@@ -96,4 +96,6 @@ int main(int argc, char** argv) {
 }  // namespace
 }  // namespace weft::cli
 
-int main(int argc, char** argv) { return weft::cli::main(argc, argv); }
+int main(int argc, char** argv) {
+  return weft::cli::main(argc, argv);
+}

@@ -53,7 +53,8 @@ void progress_bar::draw() {
   std::string line;
   if (width >= narrowest) {
     const int filled = static_cast<int>(share * bar_width);
-    line = "[" + std::string(static_cast<std::size_t>(filled), '#') + std::string(static_cast<std::size_t>(bar_width - filled), '.') + "] ";
+    line = "[" + std::string(static_cast<std::size_t>(filled), '#') +
+           std::string(static_cast<std::size_t>(bar_width - filled), '.') + "] ";
   }
   line += base::format("%3.0f%%  ", share * 100);
   if (const auto left = time_left(now); !left.empty()) line += left + "  ";

@@ -21,18 +21,23 @@ void add_placement_options(CLI::App& run, run_request& r) {
 }
 
 void add_runtime_options(CLI::App& run, run_request& r) {
-  run.add_option("--fabric", r.fabric, "shm (one host), udp or ofi; default: shm on one host, udp on several and for --impair")->type_name("NAME");
-  run.add_option("--protocol", r.protocol, "How shared memory is kept coherent: " + runtime::protocol_names(false) +
-                                              "; cashmere with variants, as in cashmere:copied; default: weft chooses")
+  run.add_option("--fabric", r.fabric, "shm (one host), udp or ofi; default: shm on one host, udp on several and for --impair")
       ->type_name("NAME");
-  run.add_option("--protocol-memory", r.protocol_memory, "What the protocol lrc may keep on a node before it collects; default: 64M")
+  run.add_option("--protocol", r.protocol,
+                 "How shared memory is kept coherent: " + runtime::protocol_names(false) +
+                     "; cashmere with variants, as in cashmere:copied; default: weft chooses")
+      ->type_name("NAME");
+  run.add_option("--protocol-memory", r.protocol_memory,
+                 "What the protocol lrc may keep on a node before it collects; default: 64M")
       ->type_name("SIZE");
-  run.add_option("--engine", r.engine, "How page faults are caught: uffd or mprotect; default: the best that there is")->type_name("NAME");
+  run.add_option("--engine", r.engine, "How page faults are caught: uffd or mprotect; default: the best that there is")
+      ->type_name("NAME");
   run.add_option("--provider", r.provider, "The libfabric provider for --fabric ofi, as in 'tcp;ofi_rxm'")->type_name("NAME");
   run.add_option("--interface", r.interface, "The network to use: an interface's name, or CIDR as in 10.0.0.0/8")
       ->type_name("NETWORK");
   run.add_option("--port", r.port, "Node i binds UDP port N+i; default: any free one")->type_name("N");
-  run.add_option("--impair", r.impair, "Make the network worse, as in loss=5%,dup=1%; for udp, whose datagrams may be lost")->type_name("SPEC");
+  run.add_option("--impair", r.impair, "Make the network worse, as in loss=5%,dup=1%; for udp, whose datagrams may be lost")
+      ->type_name("SPEC");
   run.add_option("--dead-after", r.dead_after, "When a silent node counts as gone, as in 5s")->type_name("DURATION");
   run.add_flag("--lock-memory", r.lock_memory, "Keep the nodes' memory from being paged out");
   run.add_flag("--share-cores", r.share_cores, "Others compute on this machine too: a node that waits gives its core away at once");
@@ -40,10 +45,12 @@ void add_runtime_options(CLI::App& run, run_request& r) {
 
 void add_job_options(CLI::App& run, run_request& r) {
   run.add_option("--timeout", r.timeout, "End the job after this long, with exit status 124")->type_name("DURATION");
-  run.add_option("--stall-after", r.stall_after, "End a job that makes no progress for this long, and tell who waits where for what")
+  run.add_option("--stall-after", r.stall_after,
+                 "End a job that makes no progress for this long, and tell who waits where for what")
       ->type_name("DURATION");
   run.add_flag("--stats", r.stats, "At the end, write what every node did as JSON to standard error, or with --stats=FILE there");
-  run.add_option("--trace", r.trace, "Write what every thread did, event by event, for Perfetto and Chrome; for short runs")->type_name("FILE");
+  run.add_option("--trace", r.trace, "Write what every thread did, event by event, for Perfetto and Chrome; for short runs")
+      ->type_name("FILE");
   run.add_flag("--tag-output", r.tag_output, "Begin every line of output with the node, as in [3]");
   // One value an --env: further words are the program and its arguments.
   run.add_option("--env", r.environment, "Set a variable for the nodes, or pass one on; may be repeated")

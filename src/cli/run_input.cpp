@@ -11,7 +11,9 @@ namespace {
 
 constexpr base::nanoseconds between_looks = 500 * base::millisecond;
 
-bool in_background() { return ::isatty(0) == 1 && ::tcgetpgrp(0) != ::getpgrp(); }
+bool in_background() {
+  return ::isatty(0) == 1 && ::tcgetpgrp(0) != ::getpgrp();
+}
 
 }  // namespace
 

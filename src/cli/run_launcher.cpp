@@ -77,7 +77,9 @@ run_output::events run_launcher::output_events(const char* what) {
           }};
 }
 
-bool run_launcher::all_written() const { return out_.idle() && (!err_ || err_->idle()); }
+bool run_launcher::all_written() const {
+  return out_.idle() && (!err_ || err_->idle());
+}
 
 void run_launcher::say(const std::string& text) const {
   if (plan_.verbose) complain(text);
@@ -235,8 +237,10 @@ void run_launcher::wait_for_commands() {
 
 int run_launcher::finish() {
   if (!document_.empty())
-    if (auto written = runtime::write_document(plan_.options.at("stats"), document_); !written) decide(status_failed, written.sentence());
-  if (trace_.is_open() && !trace_.flush()) decide(status_failed, plan_.options.at("trace") + " cannot be written; is the disk full?");
+    if (auto written = runtime::write_document(plan_.options.at("stats"), document_); !written)
+      decide(status_failed, written.sentence());
+  if (trace_.is_open() && !trace_.flush())
+    decide(status_failed, plan_.options.at("trace") + " cannot be written; is the disk full?");
   const auto& last = verdict_ ? verdict_ : afterthought_;
   if (!last) return 0;
   complain(last->sentence);

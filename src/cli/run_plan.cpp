@@ -128,9 +128,15 @@ status plan_agents(const run_request& request, run_plan& plan) {
 status plan_options(const run_request& request, run_plan& plan) {
   plan.options = runtime::options_from_environment();
   const std::pair<const char*, const std::optional<std::string>&> given[] = {
-      {"fabric", request.fabric},       {"impair", request.impair},     {"port", request.port},
-      {"interface", request.interface}, {"provider", request.provider}, {"stall-after", request.stall_after},
-      {"protocol", request.protocol},   {"engine", request.engine},     {"dead-after", request.dead_after},
+      {"fabric", request.fabric},
+      {"impair", request.impair},
+      {"port", request.port},
+      {"interface", request.interface},
+      {"provider", request.provider},
+      {"stall-after", request.stall_after},
+      {"protocol", request.protocol},
+      {"engine", request.engine},
+      {"dead-after", request.dead_after},
       {"trace", request.trace},
       {"protocol-memory", request.protocol_memory},
   };
@@ -143,8 +149,8 @@ status plan_options(const run_request& request, run_plan& plan) {
   for (const char* name : {"stats", "trace"})
     if (const auto file = plan.options.find(name); file != plan.options.end() && file->second != "-")
       if (!std::ofstream(file->second, std::ios::app))
-        return {errc::invalid_argument, std::string("--") + name + "=" + file->second + " cannot be written (" + std::strerror(errno) +
-                                            "); name a file in a folder that is there"};
+        return {errc::invalid_argument, std::string("--") + name + "=" + file->second + " cannot be written (" +
+                                            std::strerror(errno) + "); name a file in a folder that is there"};
   if (request.timeout) {
     plan.timeout = base::parse_duration(*request.timeout).value_or(0);
     if (plan.timeout <= 0)

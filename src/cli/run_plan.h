@@ -15,7 +15,8 @@ namespace weft::cli {
 // The command line as the user wrote it.
 struct run_request {
   std::optional<std::string> nodes, hosts, launcher, remote_weft, timeout;
-  std::optional<std::string> fabric, impair, port, interface, provider, stall_after, dead_after, protocol, engine, protocol_memory, trace;
+  std::optional<std::string> fabric, impair, port, interface, provider, stall_after, dead_after, protocol, engine, protocol_memory,
+      trace;
   std::string stats;  // "": none; "true": to standard error; else a file
   bool lock_memory = false, share_cores = false, tag_output = false, verbose = false;
   std::vector<std::string> environment;  // NAME or NAME=VALUE
@@ -30,7 +31,7 @@ struct run_plan {
   std::string directory;
   std::vector<std::string> environment;  // NAME=VALUE
   runtime::launch_options options;
-  base::nanoseconds timeout = 0;  // 0: none
+  base::nanoseconds timeout = 0;      // 0: none
   base::nanoseconds stall_after = 0;  // 0: never
   bool tag_output = false, verbose = false;
   std::string note;  // something the user may want to know, or empty

@@ -33,10 +33,12 @@ void run_launcher::call_roll() {
   roll_.answers.clear();
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
     const auto& node = nodes_[n];
-    roll_.answers.push_back({n, {}, node.exited   ? "has ended"
-                                    : node.left   ? "has left the job"
-                                    : node.joined ? "does not answer: it is stopped, or its machine is overloaded"
-                                                  : "has not joined the job"});
+    roll_.answers.push_back({n,
+                             {},
+                             node.exited   ? "has ended"
+                             : node.left   ? "has left the job"
+                             : node.joined ? "does not answer: it is stopped, or its machine is overloaded"
+                                           : "has not joined the job"});
   }
   if (!anybody_listens()) return conclude_roll();
   to_all(control::roll_call{roll_.round});
@@ -69,8 +71,7 @@ bool run_launcher::stalled() {
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
     const auto& here = roll_.answers[n].here;
     now[n] = here ? here->progress : n < progress_.size() ? progress_[n] : 0;  // who does not answer does not get on
-    if (here)
-      waiting |= std::any_of(here->threads.begin(), here->threads.end(), [](const auto& t) { return t.waits_for != 0; });
+    if (here) waiting |= std::any_of(here->threads.begin(), here->threads.end(), [](const auto& t) { return t.waits_for != 0; });
   }
   if (now != progress_ || !waiting) moved_ = base::now();
   progress_ = std::move(now);

@@ -13,7 +13,8 @@ using weft::communication::doubled_low;
 // Most stores are elsewhere. Relaxed: a thread that binds memory has set the bounds before it stores there, others synchronise with it.
 inline void stored(const void* at, std::size_t size) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
-  if (address < doubled_low.load(std::memory_order_relaxed) || address >= doubled_high.load(std::memory_order_relaxed)) [[likely]] return;
+  if (address < doubled_low.load(std::memory_order_relaxed) || address >= doubled_high.load(std::memory_order_relaxed)) [[likely]]
+    return;
   weft::communication::report_store(at, size);
 }
 

@@ -88,8 +88,10 @@ bool changes::add_runs(page_id p, const std::byte* now, std::byte* before) {
     std::byte* const copy = storage(size);
     std::memcpy(copy, now + line, size);
     for (std::size_t at = first_different(copy, old, 0, size); at < size; at = first_different(copy, old, at, size)) {
+      //~ word_sized_diffs
       const std::size_t end = first_equal(copy, old, at, size);
       append(p * page_bytes + line + at, {copy + at, end - at}, had);
+      //~ twin_not_brought_up_to_date
       std::memcpy(old + at, copy + at, end - at);
       at = end;
     }

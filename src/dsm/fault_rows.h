@@ -33,10 +33,12 @@ class fault_rows {
         known_ = known.count;
         want = known_ - 1;
       } else if (const page_id step = p - last_; wanted_ == 1 && step != 0 && step < (apart ? most_stride : 2)) {
+        //~ fetch_ahead_forgets_the_stride
         row_ = {last_, 1, step};
       }
     }
     last_ = p;
+    //~ fetch_ahead_never
     wanted_ = std::min(want, most);
     return {p, wanted_, row_.stride};
   }
@@ -55,17 +57,19 @@ class fault_rows {
 
   void end_row() {
     const bool shorter = known_ > row_.count;
+    //~ fetch_ahead_never_forgets
     if (shorter) row_.count = known_ - (known_ + 3) / 4;
     known_ = 0;
+    //~ fetch_ahead_remembers_no_rows
     if (row_.count >= worth_it)
       place_of(row_.first) = row_;
     else if (shorter)
       place_of(row_.first) = {};
   }
 
-  os::spin_lock lock_;  // guards the rest
-  page_row row_;        // of the last faults, as far as it has been fetched
-  page_id known_ = 0;   // pages that it had before; 0: it is not known
+  os::spin_lock lock_;                           // guards the rest
+  page_row row_;                                 // of the last faults, as far as it has been fetched
+  page_id known_ = 0;                            // pages that it had before; 0: it is not known
   page_id last_ = ~page_id{0} / 2, wanted_ = 1;  // where the last fetch began, and its pages
   std::array<page_row, 1024> remembered_;
 };

@@ -86,8 +86,8 @@ result<void*> heap::allocate_together(std::size_t size, std::size_t alignment, p
 result<heap::block> heap::find(std::size_t size, std::size_t alignment, placement where) {
   if (!std::has_single_bit(alignment)) return status(errc::invalid_argument, "an alignment that is no power of two");
   if (where.by == placement::rule::on_node && where.node >= port_.nodes())
-    return status(errc::invalid_argument, base::format("memory was to be placed on node %u; there are nodes 0 to %u", where.node,
-                                                       port_.nodes() - 1));
+    return status(errc::invalid_argument,
+                  base::format("memory was to be placed on node %u; there are nodes 0 to %u", where.node, port_.nodes() - 1));
   if (size > std::size_t{pages_} * page_bytes) return used_up(size, 0);
   if (auto taken = take_back(); !taken) return taken;
   size = std::max<std::size_t>(size, 1);
@@ -101,9 +101,10 @@ result<heap::block> heap::find(std::size_t size, std::size_t alignment, placemen
 
 status heap::used_up(std::size_t asked, std::size_t pages_in_use) const {
   const std::size_t all = std::size_t{pages_} * page_bytes;
-  return {errc::too_large, base::format("%zu bytes of shared memory were asked for, and of the %zu that there are %zu are left; ask for "
-                                        "less, or free what is not needed",
-                                        asked, all, all - pages_in_use * page_bytes)};
+  return {errc::too_large,
+          base::format("%zu bytes of shared memory were asked for, and of the %zu that there are %zu are left; ask for "
+                       "less, or free what is not needed",
+                       asked, all, all - pages_in_use * page_bytes)};
 }
 
 result<page_id> heap::grow(std::size_t pages) {
@@ -247,6 +248,7 @@ status heap::release_own(std::uint64_t offset) {
   if (slab* s = slab_at(offset, first)) {
     const std::size_t size = size_of_class(s->cls), within = offset - std::uint64_t{first} * page_bytes;
     if (within % size == 0 && within / size < s->used.size() && s->used[within / size]) {
+      //~ heap_gives_a_block_twice
       s->used[within / size] = false;
       free_blocks_[s->cls].push_back(offset);
       return {};

@@ -93,8 +93,8 @@ class heap {
   const growth grown_;
   lazy_memory own_counter_, own_words_;
   window counter_at_0_;
-  std::vector<window> words_;  // by node
-  std::vector<queue> freed_;   // by node: blocks of its own that others have freed
+  std::vector<window> words_;      // by node
+  std::vector<queue> freed_;       // by node: blocks of its own that others have freed
   std::atomic<page_id> known_{0};  // pages below it are in use; relaxed, it only grows
 
   // Guards all below. A gate, because its holder waits for the network when it needs new pages; handlers do not allocate.
@@ -106,7 +106,7 @@ class heap {
     std::size_t pages;
     placement where;
   };
-  std::map<page_id, run> large_;               // in use: by first page
+  std::map<page_id, run> large_;                // in use: by first page
   std::multimap<std::size_t, run> free_large_;  // by pages
 };
 

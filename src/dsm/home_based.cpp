@@ -28,6 +28,7 @@ status home_based::fault(page_id p, bool write) {
 
 // The view shows the master copy itself. Copies that others have are known from the start; those they make later are told.
 status home_based::open_home(page_table::entry& e, page_id p) {
+  //~ home_opens_a_shared_page_unwatched
   if (shared_by_others(p)) {
     const bool exactly = mirrors(p);
     exactly ? pages_.open_cached({p, p + 1}) : pages_.open_watched({p, p + 1});
@@ -38,8 +39,11 @@ status home_based::open_home(page_table::entry& e, page_id p) {
   homes::neighbours around(homes_);
   const auto ours = [&](page_id next) {
     page_table::entry& n = table_.peek(next);
+    //~ home_opens_a_shared_neighbour_unwatched
+    //~ home_opens_a_neighbour_of_another
     return n.now == view::closed && around.settled(n, next) && n.home_plus_1 == port_.self() + 1 && !shared_by_others(next);
   };
+  //~ home_opens_one_page
   const extent all{p, e.settled ? take_followers(p, ours) : p + 1};
   pages_.open_free(all);
   show_opened(all, view::free);
@@ -49,6 +53,8 @@ status home_based::open_home(page_table::entry& e, page_id p) {
 // Copies that were closed to see whether they are used. One that is stands for the neighbours that were closed with it: a fault for each would
 // cost more than to be wrong about some until the next look.
 void home_based::open_kept(page_id p) {
+  //~ holder_opens_a_neighbour_that_was_dropped
+  //~ holder_opens_one_page
   const extent all{p, take_followers(p, [&](page_id next) { return table_.peek(next).now == view::closed && still_good(next); })};
   pages_.open_cached(all);
   show_opened(all, view::cached);
@@ -87,11 +93,14 @@ status home_based::open_copy(page_id p, node_id home) {
   if (fetched) {
     count(counter::fetches);
     count(counter::fetched_pages, all.count);
+    //~ fetch_ahead_by_stride_opens_neighbours
+    //~ fetch_ahead_opens_one
     for (page_id i = 0; i < all.runs(); ++i) pages_.open_cached(all.run(i));
     table_.show(p, view::cached);
   }
   for (page_id i = 1; i < all.count; ++i) {
     if (fetched) table_.show(all.at(i), view::cached);
+    //~ fetch_ahead_keeps_entries
     table_.give(all.at(i));
   }
   return fetched.clone();
@@ -107,6 +116,8 @@ page_row home_based::claim_ahead(page_id p, node_id home) {
     const std::uint64_t next = std::uint64_t{p} + std::uint64_t{all.count} * all.stride;
     if (next >= pages_.count() || !table_.try_take(static_cast<page_id>(next))) break;
     page_table::entry& n = table_.peek(static_cast<page_id>(next));
+    //~ fetch_ahead_overwrites
+    //~ fetch_ahead_takes_another_homes_page
     if (n.now == view::closed && around.settled(n, static_cast<page_id>(next)) && n.home_plus_1 == home + 1) continue;
     table_.give(static_cast<page_id>(next));
     break;
@@ -153,6 +164,7 @@ void order(std::vector<page_id>& list) {
 void home_based::count_free(std::vector<page_id>& list, std::vector<written_page>& into) {
   std::erase_if(list, [&](page_id p) {
     page_table::hold e(table_, p);
+    //~ hlrc_tells_nothing_of_free_pages
     if (e->now != view::free || !pages_.may_be_written(p)) return false;
     into.push_back({p, port_.self()});
     return true;
@@ -166,6 +178,7 @@ void home_based::start_watching(std::vector<page_id>& list, std::vector<written_
       [&](extent run) {
         pages_.watch(run);
         for (page_id p = run.first; p < run.last; ++p) {
+          //~ home_writes_before_the_watch_are_lost
           table_.show(p, view::watched);
           if (pages_.may_be_written(p)) into.push_back({p, port_.self()});
         }
@@ -179,6 +192,7 @@ void home_based::start_mirroring(std::vector<page_id>& list, std::vector<written
       [&](extent run) {
         pages_.mirror(run);
         for (page_id p = run.first; p < run.last; ++p) {
+          //~ home_changes_before_the_mirror_are_lost
           table_.show(p, view::mirrored);
           into.push_back({p, port_.self()});
         }
@@ -202,6 +216,7 @@ status home_based::publish(std::vector<written_page>& into) {
   pages_.take_written(written);
   for (page_id p : written) {
     page_table::hold e(table_, p);
+    //~ home_writes_are_not_told
     if (e->now == view::watched) into.push_back({p, port_.self()});
     if (e->now != view::cached && e->now != view::mirrored) continue;
     const node_id home = e->home_plus_1 - 1;
@@ -237,6 +252,7 @@ status home_based::deliver(std::span<const changes> by_home, std::vector<written
   }
   for (node_id home = 0; home < port_.nodes(); ++home) {
     if (by_home[home].empty()) continue;
+    //~ release_does_not_wait
     if (auto fenced = port_.fence(home); !fenced) return fenced;
   }
   return {};
@@ -256,6 +272,7 @@ status home_based::drop(const std::vector<page_id>& list) {
 }
 
 status home_based::drop_run(extent run) {
+  //~ dropped_page_stays_in_the_view
   pages_.close(run);
   count(counter::invalidated, run.count());
   std::vector<written_page> changed;
@@ -269,7 +286,9 @@ status home_based::drop_run(extent run) {
     if (auto left = leave(home, p); !left) return left;
   }
   // Before the entries are let go: whoever fetches the page again must find in it what it wrote itself.
+  //~ drop_keeps_changes_back
   auto sent = send_changes(changed);
+  //~ drop_forgets_to_tell
   unreleased_.insert(unreleased_.end(), changed.begin(), changed.end());
   return sent;
 }
@@ -283,8 +302,10 @@ status home_based::end_initialisation() {
   for (page_id p = table_.next_open(0); p < pages_.count(); p = table_.next_open(p + 1)) {
     page_table::hold e(table_, p);
     if (e->settled) continue;
+    //~ initialisation_keeps_copies
     if (e->now == view::cached) copies.push_back(p);
     if (e->now != view::watched && e->now != view::free && e->now != view::mirrored) continue;
+    //~ old_home_keeps_writing
     pages_.close({p, p + 1});
     table_.show(p, view::closed);
   }

@@ -61,7 +61,9 @@ result<node_id> homes::claim(page_table::entry& e, page_id p) {
   const node_id from = manager(p), self = port_.self();
   const auto before = port_.compare_swap(from, words_[from], offset(p), 0, encode(state::claimed, self));
   if (!before) return before.failure();
+  //~ two_homes
   if (*before != 0) return self;  // not settled: look again
+  //~ home_moves_without_its_page
   if (from != self && !one_memory_)
     if (auto got = port_.get(from, frames_[from], std::uint64_t{p} * page_bytes, pages_.frame(p)); !got) return got;
   const auto done = port_.swap(from, words_[from], offset(p), encode(state::settled, self));
@@ -74,6 +76,7 @@ status homes::about_to_move() {
   now_.store(phase::about_to_move);
   // Each such fault waits for the network at most.
   return wait_for(
+      //~ homes_move_under_a_fault
       port_, [&] { return faults_.load() == 0; }, "waiting for page faults");
 }
 
@@ -106,6 +109,7 @@ bool homes::neighbours::settled(page_table::entry& e, page_id p) {
     known_ = p / group;
   }
   const word value = words_[p % group];
+  //~ claimed_neighbour_counts_as_settled
   if (static_cast<state>(value & 3) != state::settled) return false;
   homes_.settle(e, static_cast<node_id>(value >> 2));
   return true;

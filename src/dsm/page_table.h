@@ -25,7 +25,7 @@ class page_table {
  public:
   struct entry {
     std::atomic<std::uint8_t> held;
-    view now;  // guarded by held; changed by show()
+    view now;                   // guarded by held; changed by show()
     bool settled;               // guarded by held: `home` is home, or knows where the page has gone
     std::uint32_t home_plus_1;  // guarded by held; 0: not known
   };

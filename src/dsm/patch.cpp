@@ -40,6 +40,7 @@ std::uint64_t spread(std::uint64_t mask) {
 
 // Stores those bytes of a word that `mask` names, in as few pieces as there are, and touches no other.
 void store_bytes(std::byte* to, std::uint64_t word, std::uint64_t mask) {
+  //~ patch_stores_whole_words
   if (mask == 0xff) return base::store(to, word);
   for (std::size_t i = 0; i < patch::word_bytes;) {
     const auto rest = mask >> i;
@@ -120,6 +121,7 @@ void patch::apply(std::byte* page, std::byte* twin) const noexcept {
       const auto word = base::load<std::uint64_t>(words);
       words += word_bytes;
       store_bytes(page + at, word, in_word);
+      //~ patch_forgets_the_twin
       if (!twin) continue;
       const auto those = spread(in_word);
       base::store(twin + at, (base::load<std::uint64_t>(twin + at) & ~those) | (word & those));

@@ -16,7 +16,8 @@ os::page_range range_of(extent e) {
 
 }  // namespace
 
-result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id count, const engine_maker& make_engine, os::unique_fd file) {
+result<std::unique_ptr<real_pages>> real_pages::create(std::byte* base, page_id count, const engine_maker& make_engine,
+                                                       os::unique_fd file) {
   const std::size_t size = std::size_t{count} * page_bytes;
   std::unique_ptr<real_pages> p(new real_pages);
   p->count_ = count;
@@ -80,11 +81,13 @@ void real_pages::note_exactly(extent e) {
   if (stores_) {
     // What was stored while the page was at home here, or in an earlier copy, is no change of this one. A store that faulted is to come.
     std::vector<run> earlier;
+    //~ aurc_keeps_old_marks
     for (page_id p = e.first; p < e.last; ++p) stores_->take(p, earlier, false);
   }
   const bool at_once = engine_->records_writes() && !stores_;
   for (page_id p = e.first; p < e.last; ++p) {
     std::scoped_lock lock(twin_lock(p));
+    //~ twin_missing
     if (at_once) make_twin(p);
     std::scoped_lock sets(sets_lock_);
     noted_.insert(p);
@@ -92,6 +95,7 @@ void real_pages::note_exactly(extent e) {
     if (at_once)
       twinned_.insert(p);
     else
+      //~ twin_of_an_earlier_copy
       twinned_.erase(p);
   }
 }
@@ -140,6 +144,7 @@ void real_pages::first_write(page_id p) {
   {
     std::scoped_lock lock(twin_lock(p));
     std::scoped_lock sets(sets_lock_);
+    //~ twin_made_twice
     const bool missing = !stores_ && cached_.contains(p) && !twinned_.contains(p);
     if (missing) make_twin(p);
     if (missing) twinned_.insert(p);
@@ -185,6 +190,7 @@ void real_pages::take_written(std::vector<page_id>& into) {
 bool real_pages::take_stores(page_id p, changes& into) {
   std::vector<run> stored;
   stores_->take(p, stored, true);
+  //~ aurc_sends_a_byte_less
   for (const run& r : stored) into.add_run(r.offset, {system_.base() + r.offset, r.data.size()});
   return !stored.empty();
 }

@@ -69,8 +69,9 @@ class real_pages final : public pages {
   std::unique_ptr<os::page_engine> engine_;
   std::unique_ptr<communication::store_map> stores_;  // null: twins are compared
 
-  std::array<os::spin_lock, 64> twin_locks_;  // by page: the twin's contents, and whether it is the open copy's; taken before sets_lock_
-  os::spin_lock sets_lock_;                   // guards the sets
+  std::array<os::spin_lock, 64>
+      twin_locks_;           // by page: the twin's contents, and whether it is the open copy's; taken before sets_lock_
+  os::spin_lock sets_lock_;  // guards the sets
   page_set noted_;           // cached and watched: to be asked what was written
   page_set cached_;
   page_set twinned_;  // the twin is that of the copy that is open, or was closed last

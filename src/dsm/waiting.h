@@ -13,7 +13,9 @@ namespace weft::dsm {
 
 // Whether some node of the job has failed. The job cannot go on then, so every wait of synchronisation and coherence ends.
 inline const char* const job_broken = "another node of the job has failed";
-inline bool broken(const port& p) noexcept { return p.any_failed(); }
+inline bool broken(const port& p) noexcept {
+  return p.any_failed();
+}
 
 // Waits until `until` holds, as long as it takes, or until the job is broken.
 template <typename F>
@@ -69,6 +71,7 @@ class gate {
   // unlock in two steps, for who must not call the port yet. Whoever gives must wake soon.
   void give() { held_.store(false); }  // sequentially consistent: before the look at waiters_
   void wake() {
+    //~ gate_wakes_nobody
     if (waiters_.load() != 0) port_.nudge(port_.self()).ignore();
   }
 

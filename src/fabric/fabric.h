@@ -21,16 +21,16 @@ namespace weft::fabric {
 struct fabric_options {
   node_id self = 0;
   node_id nodes = 1;
-  std::uint64_t group = 0;            // the job's group id
-  std::array<std::byte, 16> key{};    // the job's secret
-  node_id nodes_on_host = 1;          // how many of the nodes share this host's cores
-  bool share_cores = false;           // they share them with others as well, whose work waits must not delay
-  bool lock_memory = false;           // keep windows in physical memory, as RDMA would
-  std::string impair;                 // datagram faults to inject (udp)
-  std::uint16_t first_port = 0;       // udp: node i binds first_port + i; 0: any port
-  std::string interface;              // udp, ofi: address range (CIDR) or interface name to use
-  bool one_host = true;               // all nodes are on this host
-  std::string provider;               // ofi: the libfabric provider, "" for the best
+  std::uint64_t group = 0;                          // the job's group id
+  std::array<std::byte, 16> key{};                  // the job's secret
+  node_id nodes_on_host = 1;                        // how many of the nodes share this host's cores
+  bool share_cores = false;                         // they share them with others as well, whose work waits must not delay
+  bool lock_memory = false;                         // keep windows in physical memory, as RDMA would
+  std::string impair;                               // datagram faults to inject (udp)
+  std::uint16_t first_port = 0;                     // udp: node i binds first_port + i; 0: any port
+  std::string interface;                            // udp, ofi: address range (CIDR) or interface name to use
+  bool one_host = true;                             // all nodes are on this host
+  std::string provider;                             // ofi: the libfabric provider, "" for the best
   base::nanoseconds dead_after = 3 * base::second;  // silence after which a node counts as unreachable
 };
 

@@ -88,9 +88,13 @@ result<memory> message_port::allocate(std::size_t size) {
   return m;
 }
 
-result<window> message_port::expose(const memory& m, rights allowed) { return windows_.open(m, allowed); }
+result<window> message_port::expose(const memory& m, rights allowed) {
+  return windows_.open(m, allowed);
+}
 
-status message_port::revoke(const window& w) { return windows_.close(w); }
+status message_port::revoke(const window& w) {
+  return windows_.close(w);
+}
 
 std::byte* message_port::mapped(node_id node, const window& w) {
   if (node != self()) return nullptr;
@@ -102,7 +106,8 @@ std::byte* message_port::mapped(node_id node, const window& w) {
 
 status message_port::check_node(node_id node) const {
   if (node >= nodes()) return refuse_node(node, nodes());
-  if (!failed(node)) [[likely]] return {};
+  if (!failed(node)) [[likely]]
+    return {};
   std::scoped_lock lock(failures_lock_);
   return {errc::node_failed, base::format("node %u: node %u has failed: %s", self(), node, failures_[node].c_str())};
 }
@@ -118,8 +123,10 @@ status message_port::check_message(node_id node, lane l, handler_id id, std::spa
   if (words.size() > most_words)
     return {errc::too_large, base::format("a message carries at most %zu words, not %zu", most_words, words.size())};
   if (payload.size() > most_payload)
-    return {errc::too_large, base::format("a message carries at most %zu bytes, not %zu; use put for more", most_payload, payload.size())};
-  if (id >= most_handlers) return {errc::invalid_argument, base::format("handler %u is beyond the last one, %zu", id, most_handlers - 1)};
+    return {errc::too_large,
+            base::format("a message carries at most %zu bytes, not %zu; use put for more", most_payload, payload.size())};
+  if (id >= most_handlers)
+    return {errc::invalid_argument, base::format("handler %u is beyond the last one, %zu", id, most_handlers - 1)};
   if (l == lane::request && handling())
     return {errc::would_block, "a handler may send on the reply lane only: a request could wait for room"};
   return check_node(node);
@@ -276,7 +283,8 @@ result<word> message_port::fetch_or(node_id node, const window& w, std::uint64_t
 result<word> message_port::atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b) {
   if (auto fine = check(node, w, offset, sizeof(word), rights::atomic); !fine) return fine;
   if (offset % sizeof(word) != 0) return {errc::invalid_argument, "an atomic operation needs an offset that is a multiple of 8"};
-  if (node != self() && handling()) return {errc::would_block, "a handler may not use remote atomics: it would wait for the answer"};
+  if (node != self() && handling())
+    return {errc::would_block, "a handler may not use remote atomics: it would wait for the answer"};
   count(counter::atomics);
   if (node == self()) {
     auto access = windows_.enter(w.id, w.capability, offset, sizeof(word), rights::atomic, self());
@@ -315,8 +323,9 @@ status message_port::fence(node_id node) {
 result<word> message_port::open_reply(node_id node) {
   std::optional<word> token = replies_.open(node);
   if (!token)  // the bound on outstanding requests: wait for somebody's to finish
-    if (auto freed = wait_for(node, [&] { return token.has_value() || (token = replies_.open(node)).has_value(); },
-                              "waiting for one of its outstanding requests to finish");
+    if (auto freed = wait_for(
+            node, [&] { return token.has_value() || (token = replies_.open(node)).has_value(); },
+            "waiting for one of its outstanding requests to finish");
         !freed)
       return freed;
   return *token;
@@ -325,13 +334,14 @@ result<word> message_port::open_reply(node_id node) {
 status message_port::finish_reply(word token, const char* what, word* value) {
   pending_reply& p = replies_.at(token);
   if (!p.done.load(std::memory_order_acquire)) hurry();
-  status outcome = wait_for(p.node,
-                            [&] {
-                              if (p.done.load(std::memory_order_acquire)) return true;
-                              if (p.asked < p.into.size()) ask_more(token);
-                              return false;
-                            },
-                            what);
+  status outcome = wait_for(
+      p.node,
+      [&] {
+        if (p.done.load(std::memory_order_acquire)) return true;
+        if (p.asked < p.into.size()) ask_more(token);
+        return false;
+      },
+      what);
   if (outcome.ok()) {
     if (!p.sentence.empty()) outcome = status(p.code, p.sentence);
     if (value) *value = p.value;
@@ -407,8 +417,8 @@ result<std::size_t> message_port::dequeue(const queue& q, std::span<word> into) 
   local_queue* found = find_queue(q.id, q.capability);
   if (!found) return refuse_queue(self(), q.id);
   if (found->words->take_bound_report())
-    return {errc::too_large, base::format("node %u: queue %u reached its bound of %zu words; senders waited, no word was lost", self(),
-                                          q.id, found->words->bound())};
+    return {errc::too_large, base::format("node %u: queue %u reached its bound of %zu words; senders waited, no word was lost",
+                                          self(), q.id, found->words->bound())};
   const std::size_t taken = found->words->dequeue(into, any_failed());
   if (taken > 0 && stalled_.load(std::memory_order_relaxed)) kick();
   return taken;
@@ -430,7 +440,8 @@ status message_port::send(node_id node, lane l, handler_id id, std::span<const w
   return post(node, l, id, words, payload);
 }
 
-status message_port::multicast_send(std::span<const node_id> to, lane l, handler_id id, std::span<const word> words, bytes payload) {
+status message_port::multicast_send(std::span<const node_id> to, lane l, handler_id id, std::span<const word> words,
+                                    bytes payload) {
   for (node_id node : to)
     if (auto sent = send(node, l, id, words, payload); !sent) return sent;
   return {};
@@ -441,10 +452,12 @@ status message_port::multicast_send(std::span<const node_id> to, lane l, handler
 status message_port::post(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
   if (node == self()) return post_to_self(l, id, words, payload);
   auto transmit = [&] { return held_on(l) == 0 && try_transmit(node, l, id, words, payload); };
-  if (transmit()) [[likely]] return {};
+  if (transmit()) [[likely]]
+    return {};
   if (handling()) return hold_back(node, l, id, words, payload);
   bool sent = false;
-  return wait_for(node, [&] { return sent || (sent = transmit()); }, "waiting for room to send");
+  return wait_for(
+      node, [&] { return sent || (sent = transmit()); }, "waiting for room to send");
 }
 
 status message_port::hold_back(node_id node, lane l, handler_id id, std::span<const word> words, bytes payload) {
@@ -461,8 +474,8 @@ status message_port::hold_back(node_id node, lane l, handler_id id, std::span<co
 
 status message_port::post_to_self(lane l, handler_id id, std::span<const word> words, bytes payload) {
   if (!handling() && local_size_.load(std::memory_order_relaxed) >= most_local)
-    if (auto room = wait_for(self(), [&] { return local_size_.load(std::memory_order_relaxed) < most_local; },
-                             "waiting for its own handlers");
+    if (auto room = wait_for(
+            self(), [&] { return local_size_.load(std::memory_order_relaxed) < most_local; }, "waiting for its own handlers");
         !room)
       return room;
   {
@@ -493,12 +506,16 @@ bool message_port::deliver_local() {
 
 // --- waiting ----------------------------------------------------------------------------------------------------------------------
 
-bool message_port::handling() const noexcept { return handling_now == this; }
+bool message_port::handling() const noexcept {
+  return handling_now == this;
+}
 
 void message_port::dispatch(node_id source, lane l, handler_id id, std::span<const word> words, bytes payload) {
   count(counter::handled);
   const handler* h = id < most_handlers ? handlers_[id].load(std::memory_order_acquire) : nullptr;
-  if (!h) return remember_failure(source, {errc::invalid_argument, base::format("node %u: no handler %u is registered here", self(), id)});
+  if (!h)
+    return remember_failure(source,
+                            {errc::invalid_argument, base::format("node %u: no handler %u is registered here", self(), id)});
   const base::during handling(activity(), base::phase::handler);
   handling_now = this;
   (*h)(message{*this, source, l, words, payload});
@@ -552,7 +569,9 @@ status message_port::wait_for(node_id node, condition until, const char* what) {
                                         static_cast<double>(patience().count()) / 1e9, what)};
 }
 
-bool message_port::poll() { return !handling() && driver_.poll(); }
+bool message_port::poll() {
+  return !handling() && driver_.poll();
+}
 
 status message_port::nudge(node_id node) {
   if (auto fine = check_node(node); !fine) return fine;

@@ -73,7 +73,20 @@ class message_port : public fabric, protected driven {
 
  protected:
   enum class counter : std::size_t {
-    puts, put_bytes, gets, get_bytes, atomics, enqueues, sends, send_bytes, fences, handled, waits, sleeps, system_calls, all
+    puts,
+    put_bytes,
+    gets,
+    get_bytes,
+    atomics,
+    enqueues,
+    sends,
+    send_bytes,
+    fences,
+    handled,
+    waits,
+    sleeps,
+    system_calls,
+    all
   };
   enum class atomic_kind : word { add, swap, compare_swap, bit_and, bit_or };  // numbers are part of the wire format
 
@@ -193,39 +206,40 @@ class message_port : public fabric, protected driven {
 
   mutable base::counters<static_cast<std::size_t>(counter::all)> counters_;
   // Handlers may be registered while the driver runs: the list keeps them alive, the table publishes them.
-  std::mutex handlers_lock_;           // guards handler_list_
+  std::mutex handlers_lock_;  // guards handler_list_
   std::deque<handler> handler_list_;
   std::unique_ptr<std::atomic<const handler*>[]> handlers_;
   reply_table replies_;
 
-  mutable std::mutex held_lock_;       // guards backlog_ and local_
+  mutable std::mutex held_lock_;                         // guards backlog_ and local_
   std::array<std::deque<held_message>, lanes> backlog_;  // sends of handlers that found no room
-  std::deque<held_message> local_;     // messages to this node itself
+  std::deque<held_message> local_;                       // messages to this node itself
   std::atomic<std::size_t> backlog_bytes_{0};
-  std::array<std::atomic<std::size_t>, lanes> backlog_size_{};  // so that the empty case costs a load; relaxed, the lock orders the contents
+  std::array<std::atomic<std::size_t>, lanes>
+      backlog_size_{};  // so that the empty case costs a load; relaxed, the lock orders the contents
   std::atomic<std::size_t> local_size_{0};
 
   // The driver's: an enqueue that found its queue at the bound waits here, and requests behind it.
-  std::atomic<bool> stalled_{false};   // what the consumer looks at; relaxed, a late look only delays by a turn
+  std::atomic<bool> stalled_{false};  // what the consumer looks at; relaxed, a late look only delays by a turn
   std::vector<word> stalled_words_;
   local_queue* stalled_queue_ = nullptr;
 
   // The driver's: the first failure of each source's puts since that source's last fence.
   std::vector<status> deferred_;
 
-  mutable std::mutex failures_lock_;   // guards failures_
+  mutable std::mutex failures_lock_;  // guards failures_
   std::vector<std::string> failures_;
   std::unique_ptr<std::atomic<bool>[]> failed_;
   std::atomic<bool> any_failed_{false};
 
-  std::mutex queues_lock_;             // guards making and dropping
+  std::mutex queues_lock_;  // guards making and dropping
   base::growing_array<local_queue, most_queues> queues_;
 
   struct allocation {
     os::unique_fd file;
     os::mapping where;
   };
-  std::mutex memory_lock_;             // guards allocated_
+  std::mutex memory_lock_;  // guards allocated_
   std::deque<allocation> allocated_;
 };
 

@@ -31,7 +31,9 @@ void message_port::register_own_handlers() {
 }
 
 namespace {
-std::uint32_t narrow(word w) { return w > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(w); }
+std::uint32_t narrow(word w) {
+  return w > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(w);
+}
 }  // namespace
 
 void message_port::serve_put(const message& m) {
@@ -60,7 +62,8 @@ void message_port::serve_put_runs(const message& m) {
 
 void message_port::serve_get(const message& m) {
   const word offset = m.words[2], length = m.words[3], token = m.words[4];
-  if (length > most_payload) return refuse(m.source, token, {errc::too_large, base::format("node %u: a get of too many bytes", self())});
+  if (length > most_payload)
+    return refuse(m.source, token, {errc::too_large, base::format("node %u: a get of too many bytes", self())});
   auto access = windows_.enter(narrow(m.words[0]), m.words[1], offset, length, rights::read, self());
   if (!access) return refuse(m.source, token, access.failure());
   const word words[] = {token, m.words[5]};

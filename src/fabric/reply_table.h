@@ -21,16 +21,16 @@ struct pending_reply {
   std::atomic<bool> done{true};
   std::uint32_t generation = 0;
   node_id node = 0;
-  word value = 0;          // what the reply brought
+  word value = 0;  // what the reply brought
   errc code{};
-  std::string sentence;    // not empty: the operation failed
+  std::string sentence;  // not empty: the operation failed
 
   // Of a get: what is still to be asked for, and what has been.
   weft::window window;
   std::uint64_t offset = 0;
   mutable_bytes into;
-  std::size_t asked = 0;                 // bytes; the requester's
-  std::atomic<std::size_t> arrived{0};   // bytes; the driver's
+  std::size_t asked = 0;                // bytes; the requester's
+  std::atomic<std::size_t> arrived{0};  // bytes; the driver's
 
   // Release pairs with the acquire of whoever asks for `done`: the results are visible.
   void complete() noexcept { done.store(true, std::memory_order_release); }
@@ -62,7 +62,7 @@ class reply_table {
   claim find(word token, node_id from);
 
  private:
-  std::mutex lock_;  // guards free_, generations, who makes entries, and entries while they are claimed
+  std::mutex lock_;                  // guards free_, generations, who makes entries, and entries while they are claimed
   std::vector<std::uint16_t> free_;  // of those that have been made
   base::growing_array<pending_reply, most> entries_;
 };

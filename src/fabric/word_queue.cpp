@@ -17,11 +17,17 @@ std::size_t blocks_for(std::size_t bound) noexcept {
 }
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t whole_pages(std::size_t n) { return (n + page - 1) / page * page; }
+constexpr std::size_t whole_pages(std::size_t n) {
+  return (n + page - 1) / page * page;
+}
 
 // Header, then the directory, then the free list's links, then the buffers.
-std::size_t links_offset(std::size_t blocks) noexcept { return sizeof(word_queue) + blocks * sizeof(std::uint64_t); }
-std::size_t buffers_offset(std::size_t blocks) noexcept { return whole_pages(links_offset(blocks) + blocks * sizeof(std::uint32_t)); }
+std::size_t links_offset(std::size_t blocks) noexcept {
+  return sizeof(word_queue) + blocks * sizeof(std::uint64_t);
+}
+std::size_t buffers_offset(std::size_t blocks) noexcept {
+  return whole_pages(links_offset(blocks) + blocks * sizeof(std::uint32_t));
+}
 
 }  // namespace
 
@@ -37,7 +43,9 @@ word_queue* word_queue::create(std::byte* at, std::size_t bound) noexcept {
   return q;
 }
 
-std::atomic<std::uint64_t>* word_queue::directory() noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1); }
+std::atomic<std::uint64_t>* word_queue::directory() noexcept {
+  return reinterpret_cast<std::atomic<std::uint64_t>*>(this + 1);
+}
 
 std::atomic<std::uint32_t>* word_queue::links() noexcept {
   return reinterpret_cast<std::atomic<std::uint32_t>*>(reinterpret_cast<std::byte*>(this) + links_offset(blocks_));
@@ -72,7 +80,7 @@ word_queue::buffer& word_queue::block_for_producer(std::uint64_t block) noexcept
   auto& entry = directory()[block & (blocks_ - 1)];
   for (unsigned turn = 0;; ++turn) {
     std::uint64_t seen = entry.load(std::memory_order_acquire);  // pairs with the release of whoever linked the buffer
-    if (label_of(seen) != round_of(block)) {  // an older block lives here: the bound
+    if (label_of(seen) != round_of(block)) {                     // an older block lives here: the bound
       at_bound_.store(1, std::memory_order_relaxed);
       if (turn < 128)
         os::pause();
@@ -149,7 +157,8 @@ std::size_t word_queue::take_from(const buffer& b, std::uint64_t& head, std::spa
 }
 
 std::uint32_t word_queue::linked(std::uint64_t block) noexcept {
-  const auto seen = directory()[block & (blocks_ - 1)].load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
+  const auto seen =
+      directory()[block & (blocks_ - 1)].load(std::memory_order_acquire);  // pairs with the linking in block_for_producer
   return label_of(seen) == round_of(block) ? number_of(seen) : 0;
 }
 

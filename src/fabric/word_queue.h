@@ -94,10 +94,10 @@ class word_queue {
   os::spin_lock consumers_;                      // guards taking: head_, gap_* and the release of blocks
   std::uint64_t gap_ticket_;
   base::nanoseconds gap_since_;
-  alignas(64) std::atomic<std::uint64_t> free_;   // top of the free list; the label counts pops, against ABA
-  std::atomic<std::uint32_t> fresh_;              // buffers never used so far
+  alignas(64) std::atomic<std::uint64_t> free_;  // top of the free list; the label counts pops, against ABA
+  std::atomic<std::uint32_t> fresh_;             // buffers never used so far
   std::atomic<std::uint32_t> at_bound_;
-  std::uint64_t blocks_;                          // directory size, a power of two; also the number of buffers
+  std::uint64_t blocks_;  // directory size, a power of two; also the number of buffers
 };
 
 }  // namespace weft::fabric

@@ -41,12 +41,12 @@ class fiber {
   [[noreturn]] void run() noexcept;
   friend struct entry_point;
 
-  void* context_ = nullptr;      // where to continue, while it does not run
-  std::byte* stack_ = nullptr;   // guard page included; null for a thread's own
+  void* context_ = nullptr;     // where to continue, while it does not run
+  std::byte* stack_ = nullptr;  // guard page included; null for a thread's own
   std::size_t stack_bytes_ = 0;
   std::function<void()> body_;
   fiber* then_ = nullptr;
-  fiber* came_from_ = nullptr;   // who switched here last
+  fiber* came_from_ = nullptr;  // who switched here last
   bool finished_ = false;
   std::array<void*, 2> handled_{};  // the exceptions being handled, while it does not run
 

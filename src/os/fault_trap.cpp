@@ -23,12 +23,14 @@ struct trap {
   std::atomic<std::size_t> used{0};  // slots below it may have a target; only grows
   std::atomic<bool> set{false};      // the signal comes to us
 
-  spin_lock lock;                  // guards the next; held for a copy, in which nothing can fault
+  spin_lock lock;                 // guards the next; held for a copy, in which nothing can fault
   struct sigaction otherwise {};  // who gets the faults that belong to nobody here
 };
 trap of_segv, of_bus;
 
-trap* trap_of(int signal) { return signal == SIGSEGV ? &of_segv : signal == SIGBUS ? &of_bus : nullptr; }
+trap* trap_of(int signal) {
+  return signal == SIGSEGV ? &of_segv : signal == SIGBUS ? &of_bus : nullptr;
+}
 
 bool is_write(const ucontext_t& context) {
 #if defined(__x86_64__)
@@ -130,7 +132,7 @@ void clear_trap(int signal, trap_target& target) {
 bool program_sets_handler(int signal, const struct sigaction* action, struct sigaction* old) {
   trap* t = trap_of(signal);
   if (!t || !t->set.load()) return false;
-  struct sigaction before, after {};
+  struct sigaction before, after{};
   if (action) after = *action;
   {
     std::scoped_lock guard(t->lock);

@@ -13,6 +13,8 @@ void futex_wait(futex_word& w, std::uint32_t seen, base::nanoseconds limit) noex
   syscall(SYS_futex, &w, FUTEX_WAIT, seen, &t, nullptr, 0);
 }
 
-void futex_wake(futex_word& w, int how_many) noexcept { syscall(SYS_futex, &w, FUTEX_WAKE, how_many, nullptr, nullptr, 0); }
+void futex_wake(futex_word& w, int how_many) noexcept {
+  syscall(SYS_futex, &w, FUTEX_WAKE, how_many, nullptr, nullptr, 0);
+}
 
 }  // namespace weft::os

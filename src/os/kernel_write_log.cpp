@@ -50,8 +50,8 @@ result<kernel_write_log> kernel_write_log::open(std::byte* base) {
   scan_region found;
   std::uint64_t end;
   if (log.scan(base, base + page_bytes, false, {&found, 1}, end) < 0)
-    return {errc::unavailable, base::format("this kernel does not say which pages were written (PAGEMAP_SCAN, Linux 6.7: %s)",
-                                            std::strerror(errno))};
+    return {errc::unavailable,
+            base::format("this kernel does not say which pages were written (PAGEMAP_SCAN, Linux 6.7: %s)", std::strerror(errno))};
   return log;
 }
 

@@ -36,7 +36,8 @@ class mapping {
 
   mapping() noexcept = default;
   mapping(std::byte* base, std::size_t size, source from = source::kernel) noexcept : base_(base), size_(size), from_(from) {}
-  mapping(mapping&& other) noexcept : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), from_(other.from_) {}
+  mapping(mapping&& other) noexcept
+      : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), from_(other.from_) {}
   mapping& operator=(mapping&& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(size_, other.size_);

@@ -82,7 +82,8 @@ class mprotect_page_engine final : public page_engine, private trap_target {
   // Rather than fault for ever.
   [[noreturn]] static void end_for_lack_of_mappings() {
     static constexpr char sentence[] =
-        "weft: the kernel allows no more mappings, of which the page engine mprotect needs one for every run of pages; use --engine "
+        "weft: the kernel allows no more mappings, of which the page engine mprotect needs one for every run of pages; use "
+        "--engine "
         "uffd, or 'sysctl -w vm.max_map_count=1048576'\n";
     if (::write(STDERR_FILENO, sentence, sizeof sentence - 1) < 0) ::abort();
     ::_exit(70);

@@ -21,8 +21,8 @@ inline void pause() noexcept {
 // How a wait spends its time before it sleeps.
 struct spin_policy {
   base::nanoseconds spin = 500 * base::microsecond;  // busy time before sleeping, when cores are to spare
-  bool crowded = false;                             // more nodes than cores on this host: yield at once, sleep soon
-  unsigned yields = 16;                             // how often a crowded wait yields before it sleeps
+  bool crowded = false;                              // more nodes than cores on this host: yield at once, sleep soon
+  unsigned yields = 16;                              // how often a crowded wait yields before it sleeps
 };
 
 // Counts one wait's patience. pause() burns a moment; spent() says when it is time to sleep.

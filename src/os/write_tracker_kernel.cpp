@@ -37,7 +37,8 @@ result<std::unique_ptr<write_tracker>> detail::track_by_kernel(std::byte* base, 
   auto faults = open_userfaultfd(0);
   if (!faults) return faults.failure();
   uffdio_register area{{reinterpret_cast<std::uint64_t>(base), size}, UFFDIO_REGISTER_MODE_WP, 0};
-  if (::ioctl(faults->get(), UFFDIO_REGISTER, &area) != 0) return base::system_failure("registering memory with userfaultfd", errno);
+  if (::ioctl(faults->get(), UFFDIO_REGISTER, &area) != 0)
+    return base::system_failure("registering memory with userfaultfd", errno);
   auto log = kernel_write_log::open(base);
   if (!log) return log.failure();
   auto tracker = std::make_unique<kernel_tracker>(base, size, std::move(*faults), std::move(*log));

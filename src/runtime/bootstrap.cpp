@@ -10,12 +10,20 @@ namespace weft::runtime {
 
 bootstrap::~bootstrap() = default;
 
-bool bootstrap::give_up(const std::string&) { return false; }
+bool bootstrap::give_up(const std::string&) {
+  return false;
+}
 void bootstrap::on_roll_call(std::function<control::presence()>) {}
 void bootstrap::on_sample(std::function<std::string()>) {}
-bool bootstrap::call_roll() { return false; }
-bool bootstrap::deliver(const std::string&) { return false; }
-bool bootstrap::deliver_trace(const std::string&) { return false; }
+bool bootstrap::call_roll() {
+  return false;
+}
+bool bootstrap::deliver(const std::string&) {
+  return false;
+}
+bool bootstrap::deliver_trace(const std::string&) {
+  return false;
+}
 
 result<std::unique_ptr<bootstrap>> join_job() {
   if (std::getenv(control_variable) != nullptr) return join_launched();

@@ -58,8 +58,12 @@ bool present(const void* at, std::size_t size, bool written) {
   errno = saved;
   return true;
 }
-bool filled(void* at, std::size_t size) { return present(at, size, true); }
-bool emptied(const void* at, std::size_t size) { return present(at, size, false); }
+bool filled(void* at, std::size_t size) {
+  return present(at, size, true);
+}
+bool emptied(const void* at, std::size_t size) {
+  return present(at, size, false);
+}
 
 template <typename Count>
 bool parts(const iovec* all, Count count, bool written) {
@@ -75,8 +79,12 @@ bool message_contents(const msghdr& m, bool written) {
   shared |= present(m.msg_control, m.msg_controllen, written);
   return shared | parts(m.msg_iov, m.msg_iovlen, written);
 }
-bool message_filled(msghdr* m) { return filled(m, sizeof *m) | message_contents(*m, true); }
-bool message_emptied(const msghdr* m) { return emptied(m, sizeof *m) | message_contents(*m, false); }
+bool message_filled(msghdr* m) {
+  return filled(m, sizeof *m) | message_contents(*m, true);
+}
+bool message_emptied(const msghdr* m) {
+  return emptied(m, sizeof *m) | message_contents(*m, false);
+}
 
 bool messages(mmsghdr* all, unsigned count, bool written) {
   bool shared = filled(all, count * sizeof *all);
@@ -146,16 +154,18 @@ std::size_t locked(FILE* stream, Transfer transfer) {
 
 }  // namespace
 
-void serve_calls(space* s) noexcept { served.store(s, std::memory_order_release); }
+void serve_calls(space* s) noexcept {
+  served.store(s, std::memory_order_release);
+}
 
 // --- the calls: result, name, parameters, what is made present, arguments --------------------------------------------------------
 
-#define WEFT_CALL(type, name, parameters, prepare, ...)                                 \
-  namespace {                                                                           \
-  constinit next<type> next_##name(#name);                                              \
-  }                                                                                     \
-  extern "C" type name parameters {                                                     \
-    return with([&] { return prepare; }, [&] { return next_##name(__VA_ARGS__); });     \
+#define WEFT_CALL(type, name, parameters, prepare, ...)                             \
+  namespace {                                                                       \
+  constinit next<type> next_##name(#name);                                          \
+  }                                                                                 \
+  extern "C" type name parameters {                                                 \
+    return with([&] { return prepare; }, [&] { return next_##name(__VA_ARGS__); }); \
   }
 
 WEFT_CALL(ssize_t, read, (int fd, void* to, size_t size), filled(to, size), fd, to, size)
@@ -163,7 +173,8 @@ WEFT_CALL(ssize_t, pread, (int fd, void* to, size_t size, off_t at), filled(to, 
 WEFT_CALL(ssize_t, pread64, (int fd, void* to, size_t size, off64_t at), filled(to, size), fd, to, size, at)
 WEFT_CALL(ssize_t, __read_chk, (int fd, void* to, size_t size, size_t room), filled(to, size), fd, to, size, room)
 WEFT_CALL(ssize_t, __pread_chk, (int fd, void* to, size_t size, off_t at, size_t room), filled(to, size), fd, to, size, at, room)
-WEFT_CALL(ssize_t, __pread64_chk, (int fd, void* to, size_t size, off64_t at, size_t room), filled(to, size), fd, to, size, at, room)
+WEFT_CALL(ssize_t, __pread64_chk, (int fd, void* to, size_t size, off64_t at, size_t room), filled(to, size), fd, to, size, at,
+          room)
 WEFT_CALL(ssize_t, readv, (int fd, const iovec* all, int n), parts(all, n, true), fd, all, n)
 WEFT_CALL(ssize_t, preadv, (int fd, const iovec* all, int n, off_t at), parts(all, n, true), fd, all, n, at)
 WEFT_CALL(ssize_t, preadv64, (int fd, const iovec* all, int n, off64_t at), parts(all, n, true), fd, all, n, at)
@@ -195,8 +206,8 @@ WEFT_CALL(ssize_t, sendto, (int fd, const void* from, size_t size, int how, cons
 WEFT_CALL(ssize_t, sendmsg, (int fd, const msghdr* m, int how), message_emptied(m), fd, m, how)
 WEFT_CALL(int, sendmmsg, (int fd, mmsghdr* all, unsigned n, int how), messages(all, n, false), fd, all, n, how)
 
-WEFT_CALL(int, poll, (pollfd* all, nfds_t n, int limit), filled(all, n * sizeof *all), all, n, limit)
-WEFT_CALL(int, __poll_chk, (pollfd* all, nfds_t n, int limit, size_t room), filled(all, n * sizeof *all), all, n, limit, room)
+WEFT_CALL(int, poll, (pollfd * all, nfds_t n, int limit), filled(all, n * sizeof *all), all, n, limit)
+WEFT_CALL(int, __poll_chk, (pollfd * all, nfds_t n, int limit, size_t room), filled(all, n * sizeof *all), all, n, limit, room)
 WEFT_CALL(ssize_t, getrandom, (void* to, size_t size, unsigned how), filled(to, size), to, size, how)
 
 WEFT_CALL(int, stat, (const char* path, struct stat* to) noexcept, filled(to, sizeof *to), path, to)
@@ -206,7 +217,8 @@ WEFT_CALL(int, lstat64, (const char* path, struct stat64* to) noexcept, filled(t
 WEFT_CALL(int, fstat, (int fd, struct stat* to) noexcept, filled(to, sizeof *to), fd, to)
 WEFT_CALL(int, fstat64, (int fd, struct stat64* to) noexcept, filled(to, sizeof *to), fd, to)
 WEFT_CALL(int, fstatat, (int fd, const char* path, struct stat* to, int how) noexcept, filled(to, sizeof *to), fd, path, to, how)
-WEFT_CALL(int, fstatat64, (int fd, const char* path, struct stat64* to, int how) noexcept, filled(to, sizeof *to), fd, path, to, how)
+WEFT_CALL(int, fstatat64, (int fd, const char* path, struct stat64* to, int how) noexcept, filled(to, sizeof *to), fd, path, to,
+          how)
 
 // --- stdio -------------------------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,9 @@
 namespace weft::runtime {
 
 using shared_frame = std::shared_ptr<const base::byte_buffer>;
-inline shared_frame share(const control::message& m) { return std::make_shared<const base::byte_buffer>(control::encode(m)); }
+inline shared_frame share(const control::message& m) {
+  return std::make_shared<const base::byte_buffer>(control::encode(m));
+}
 
 class channel {
  public:

@@ -18,6 +18,7 @@ result<os::unique_fd> common_memory_file(const port& p, std::size_t size, const 
   }
   const auto cards = dsm::exchange_values(with_all, mine);
   if (p.self() == 0) return file;
+  //~ in_place_has_memory_of_its_own
   return os::open_descriptor_of(cards[0].pid, cards[0].file, true);
 }
 

@@ -9,9 +9,15 @@ namespace {
 template <typename T>
 concept plain = std::integral<T> || std::same_as<T, std::array<std::byte, 16>>;
 
-void write(base::writer& out, const plain auto& value) { out.put(value); }
-void write(base::writer& out, const std::string& text) { out.put_text(text); }
-void write(base::writer& out, const byte_buffer& block) { out.put_block(block); }
+void write(base::writer& out, const plain auto& value) {
+  out.put(value);
+}
+void write(base::writer& out, const std::string& text) {
+  out.put_text(text);
+}
+void write(base::writer& out, const byte_buffer& block) {
+  out.put_block(block);
+}
 
 void write(base::writer& out, const thread_state& t) {
   thread_state copy = t;  // fields() is for both ways

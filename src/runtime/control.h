@@ -166,14 +166,14 @@ struct ask_missing {  // who has not come to this exchange?
   auto fields() { return std::tie(node, round); }
 };
 
-struct thread_state {           // one of a node's threads
+struct thread_state {  // one of a node's threads
   std::uint32_t number = 0;
-  std::uint8_t waits_for = 0;   // a wait_kind
-  std::uint64_t object = 0;     // as wait_record has them
+  std::uint8_t waits_for = 0;  // a wait_kind
+  std::uint64_t object = 0;    // as wait_record has them
   std::uint64_t detail = 0;
-  std::int64_t waited = 0;      // nanoseconds
-  std::uint32_t holder = 0;     // the node that holds the object, plus 1; 0: not known to this node
-  std::string name, where;      // the object, and the place in the program, for people
+  std::int64_t waited = 0;   // nanoseconds
+  std::uint32_t holder = 0;  // the node that holds the object, plus 1; 0: not known to this node
+  std::string name, where;   // the object, and the place in the program, for people
   auto fields() { return std::tie(number, waits_for, object, detail, waited, holder, name, where); }
 };
 

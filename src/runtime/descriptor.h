@@ -33,6 +33,8 @@ class descriptor {
 };
 
 // Only for descriptors whose open file this process alone uses: the flag belongs to the file, not to the descriptor.
-inline void never_block(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+inline void never_block(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
 
 }  // namespace weft::runtime

@@ -70,8 +70,10 @@ result<std::unique_ptr<direct_space>> direct_space::create(port& p, const dsm::e
 }
 
 status direct_space::make_heap(const dsm::exchange& with_all) {
-  const auto pages = static_cast<dsm::page_id>(static_cast<std::size_t>(region_.base() + region_.size() - first_) / dsm::page_bytes);
-  auto heap = dsm::heap::create(port_, first_, pages, nullptr, [this](dsm::page_id end) { return grow(end); }, with_all);
+  const auto pages =
+      static_cast<dsm::page_id>(static_cast<std::size_t>(region_.base() + region_.size() - first_) / dsm::page_bytes);
+  auto heap = dsm::heap::create(
+      port_, first_, pages, nullptr, [this](dsm::page_id end) { return grow(end); }, with_all);
   if (!heap) return heap.failure();
   heap_ = std::move(*heap);
   return os::set_trap(SIGSEGV, *this);
@@ -127,7 +129,8 @@ void direct_space::touch(const void* p, std::size_t size, bool) {
   if (size == 0 || !owns(p)) return;
   const auto from = static_cast<std::size_t>(static_cast<const std::byte*>(p) - region_.base());
   const auto to = std::min(from + std::min(size, region_.size()), static_cast<std::size_t>(end() - region_.base()));
-  for (auto at = from; at < to; at += dsm::page_bytes - at % dsm::page_bytes) __atomic_load_n(region_.base() + at, __ATOMIC_RELAXED);
+  for (auto at = from; at < to; at += dsm::page_bytes - at % dsm::page_bytes)
+    __atomic_load_n(region_.base() + at, __ATOMIC_RELAXED);
 }
 
 void* direct_space::allocate(std::size_t size, std::size_t alignment, placement where) {
@@ -179,7 +182,8 @@ wait_record direct_space::waits_for(const wait_record& w) {
 }
 
 std::optional<node_id> direct_space::holder(const wait_record& w) {
-  if ((w.what != wait_kind::mutex && w.what != wait_kind::shared_mutex) || !owns(reinterpret_cast<const void*>(w.object))) return {};
+  if ((w.what != wait_kind::mutex && w.what != wait_kind::shared_mutex) || !owns(reinterpret_cast<const void*>(w.object)))
+    return {};
   const auto state = reinterpret_cast<const sync_object*>(w.object)->state.load(std::memory_order_relaxed);  // true a moment ago
   if (state < writer || holder_in(state) >= nodes()) return {};
   return holder_in(state);

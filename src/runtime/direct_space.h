@@ -60,7 +60,8 @@ class direct_space final : public hardware_space, public observed, private os::t
   // machine had to spare when the job started.
   struct huge_pages {
     explicit huge_pages(std::size_t most) : left(static_cast<std::int64_t>(most / huge_page_bytes)) {}
-    bool takes(std::size_t number);  // whether the caller is to make this one: it is the first to ask for it, and there are some left
+    bool takes(
+        std::size_t number);  // whether the caller is to make this one: it is the first to ask for it, and there are some left
 
     std::atomic<std::int64_t> left;
     std::array<std::atomic<std::uint64_t>, region_bytes / huge_page_bytes / 64> taken{};  // a bit each
@@ -72,7 +73,7 @@ class direct_space final : public hardware_space, public observed, private os::t
     local_barrier meeting;
     huge_pages huge;
     std::atomic<dsm::page_id> in_use{0};  // pages of the heap; only grows
-    sync_object common[common_objects];  // of objects that lie elsewhere
+    sync_object common[common_objects];   // of objects that lie elsewhere
   };
 
   direct_space(port& p, os::mapping region, std::byte* heap)

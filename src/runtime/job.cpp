@@ -125,7 +125,8 @@ job::job() : state_(std::make_unique<state>()) {
   const runtime::space_choice choice{option(who, "protocol"), option(who, "engine"), who.hosts == 1,
                                      base::parse_size(option(who, "protocol-memory")).value_or(0)};
   if (traced) state_->tracing->compare_clocks();
-  state_->space = runtime::make_space(traced ? static_cast<class port&>(state_->tracing->port()) : fabric, choice, with_all).or_throw();
+  state_->space =
+      runtime::make_space(traced ? static_cast<class port&>(state_->tracing->port()) : fabric, choice, with_all).or_throw();
   if (const auto where = option(who, "stats"); !where.empty() && where != "-") state_->look_closely();
   runtime::use_space(state_->space.memory.get());
   state_->activity->begin(0);
@@ -186,11 +187,21 @@ job::~job() {
   if (in_order) state_->boot->leave().ignore();
 }
 
-node_id job::self() const noexcept { return state_->boot->who().self; }
-node_id job::nodes() const noexcept { return state_->boot->who().nodes; }
-std::size_t job::hosts() const noexcept { return state_->boot->who().hosts; }
-port& job::port() noexcept { return *state_->fabric; }
-std::string job::way() const { return state_->boot->way(); }
+node_id job::self() const noexcept {
+  return state_->boot->who().self;
+}
+node_id job::nodes() const noexcept {
+  return state_->boot->who().nodes;
+}
+std::size_t job::hosts() const noexcept {
+  return state_->boot->who().hosts;
+}
+port& job::port() noexcept {
+  return *state_->fabric;
+}
+std::string job::way() const {
+  return state_->boot->way();
+}
 
 std::vector<std::vector<std::byte>> job::exchange(bytes mine) {
   const wait_note noted(*state_->space.memory, {.what = wait_kind::meeting, .caller = __builtin_return_address(0)});

@@ -16,11 +16,20 @@ struct named {
 };
 
 constexpr named known[] = {
-    {"fabric", "WEFT_FABRIC"},           {"impair", "WEFT_IMPAIR"},     {"port", "WEFT_PORT"},
-    {"interface", "WEFT_INTERFACE"},     {"provider", "WEFT_PROVIDER"}, {"stall-after", "WEFT_STALL_AFTER"},
-    {"lock-memory", "WEFT_LOCK_MEMORY"}, {"protocol", "WEFT_PROTOCOL"}, {"engine", "WEFT_ENGINE"},
-    {"dead-after", "WEFT_DEAD_AFTER"},   {"stats", "WEFT_STATS"},       {"protocol-memory", "WEFT_PROTOCOL_MEMORY"},
-    {"trace", "WEFT_TRACE"},             {"share-cores", "WEFT_SHARE_CORES"},
+    {"fabric", "WEFT_FABRIC"},
+    {"impair", "WEFT_IMPAIR"},
+    {"port", "WEFT_PORT"},
+    {"interface", "WEFT_INTERFACE"},
+    {"provider", "WEFT_PROVIDER"},
+    {"stall-after", "WEFT_STALL_AFTER"},
+    {"lock-memory", "WEFT_LOCK_MEMORY"},
+    {"protocol", "WEFT_PROTOCOL"},
+    {"engine", "WEFT_ENGINE"},
+    {"dead-after", "WEFT_DEAD_AFTER"},
+    {"stats", "WEFT_STATS"},
+    {"protocol-memory", "WEFT_PROTOCOL_MEMORY"},
+    {"trace", "WEFT_TRACE"},
+    {"share-cores", "WEFT_SHARE_CORES"},
 };
 
 status check_fabric(const std::string& fabric, std::uint32_t hosts) {
@@ -34,7 +43,8 @@ status check_fabric(const std::string& fabric, std::uint32_t hosts) {
 
 status check_impairment(const std::string& how, const std::string& fabric) {
   if (fabric != "udp")
-    return {errc::invalid_argument, "--impair is for datagrams and the fabric " + fabric + " has none; use --fabric udp, or leave --impair out"};
+    return {errc::invalid_argument,
+            "--impair is for datagrams and the fabric " + fabric + " has none; use --fabric udp, or leave --impair out"};
   const auto understood = fabric::reliable::impairment::parse(how);
   return understood ? status() : understood.failure();
 }
@@ -43,8 +53,8 @@ status check_protocol(const std::string& protocol, const std::string& fabric, st
   const auto chosen = choose_protocol(protocol);
   if (!chosen) return chosen.failure();
   if (!chosen->known->make && hosts > 1)
-    return {errc::invalid_argument, base::format("the protocol %s works inside one host and this job has %u; use %s", protocol.c_str(), hosts,
-                                                 protocol_names(true).c_str())};
+    return {errc::invalid_argument, base::format("the protocol %s works inside one host and this job has %u; use %s",
+                                                 protocol.c_str(), hosts, protocol_names(true).c_str())};
   if (chosen->variant.pages == protocols::cashmere_settings::placing::in_place && fabric != "shm")
     return {errc::invalid_argument, not_in_place};
   return {};

@@ -177,7 +177,9 @@ void launched::report(node_id peer, const std::string& how) {
   send(control::report{who_.self, peer, how}).ignore();  // without a launcher there is nobody to tell, and this node ends by itself
 }
 
-bool launched::give_up(const std::string& sentence) { return send(control::give_up{who_.self, sentence}).ok(); }
+bool launched::give_up(const std::string& sentence) {
+  return send(control::give_up{who_.self, sentence}).ok();
+}
 
 void launched::on_roll_call(std::function<control::presence()> present) {
   const std::lock_guard held(presenting_);

@@ -320,7 +320,9 @@ void under_pmix::listen_for_failures() {
 
 }  // namespace
 
-bool pmix_announced() { return std::getenv("PMIX_NAMESPACE") != nullptr && std::getenv("PMIX_RANK") != nullptr; }
+bool pmix_announced() {
+  return std::getenv("PMIX_NAMESPACE") != nullptr && std::getenv("PMIX_RANK") != nullptr;
+}
 
 result<std::unique_ptr<bootstrap>> join_pmix() {
   auto pmix = open_pmix();

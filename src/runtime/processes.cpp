@@ -151,7 +151,9 @@ std::size_t signal_descendants(int number) {
   return all.size();
 }
 
-void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+void adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
 
 rlimit raise_open_files() {
   rlimit before{};

@@ -54,7 +54,9 @@ constexpr known_protocol table[] = {
 
 }  // namespace
 
-std::span<const known_protocol> known_protocols() { return table; }
+std::span<const known_protocol> known_protocols() {
+  return table;
+}
 
 result<chosen_protocol> choose_protocol(const std::string& text) {
   const auto colon = std::min(text.find(':'), text.size());
@@ -70,7 +72,8 @@ result<chosen_protocol> choose_protocol(const std::string& text) {
     chosen.variant = *variant;
     return chosen;
   }
-  return status(errc::invalid_argument, "there is no protocol '" + text + "'; use " + protocol_names(false) + ", or leave --protocol out");
+  return status(errc::invalid_argument,
+                "there is no protocol '" + text + "'; use " + protocol_names(false) + ", or leave --protocol out");
 }
 
 std::string protocol_names(bool across_hosts) {

@@ -16,8 +16,8 @@ struct protocol_parts {
   weft::port& port;
   dsm::pages& pages;
   dsm::page_table& table;
-  dsm::homes* homes;    // null: the protocol has none
-  std::size_t memory;  // bytes that it may keep; for lrc
+  dsm::homes* homes;          // null: the protocol has none
+  std::size_t memory;         // bytes that it may keep; for lrc
   bool first_copies_fetched;  // for lrc
   const protocols::cashmere_settings& variant;
   const dsm::exchange& with_all;

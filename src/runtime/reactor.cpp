@@ -16,7 +16,9 @@ void reactor::change(int fd, short events) {
   if (const auto found = watches_.find(fd); found != watches_.end()) found->second.events = events;
 }
 
-void reactor::forget(int fd) { watches_.erase(fd); }
+void reactor::forget(int fd) {
+  watches_.erase(fd);
+}
 
 reactor::timer reactor::after(base::nanoseconds delay, std::function<void()> due) {
   const timer t = ++serial_;
@@ -24,7 +26,9 @@ reactor::timer reactor::after(base::nanoseconds delay, std::function<void()> due
   return t;
 }
 
-void reactor::cancel(timer t) { timers_.erase(t); }
+void reactor::cancel(timer t) {
+  timers_.erase(t);
+}
 
 int reactor::milliseconds_to_next_timer() const {
   if (timers_.empty()) return -1;

@@ -15,19 +15,30 @@ namespace {
 using control::presence;
 using control::thread_state;
 
-bool waits(const thread_state& t, wait_kind kind) { return t.waits_for == static_cast<std::uint8_t>(kind); }
+bool waits(const thread_state& t, wait_kind kind) {
+  return t.waits_for == static_cast<std::uint8_t>(kind);
+}
 
 std::string seconds(std::int64_t nanoseconds) {
   return base::format("%.1f s", static_cast<double>(nanoseconds) / static_cast<double>(base::second));
 }
 
-std::string at(const std::string& where) { return where.empty() ? "" : " at " + where; }
+std::string at(const std::string& where) {
+  return where.empty() ? "" : " at " + where;
+}
 
 // What a thread waits for, as the end of "node 1 thread 0 waits 3.0 s for".
 std::string object_of(const thread_state& t) {
-  constexpr const char* kinds[wait_kinds] = {"nothing",         "mutex",   "shared mutex",  "condition variable",
-                                             "flag or counter", "barrier", "group barrier", "the other threads of its team",
-                                             "page",            "the other nodes, at the end of the job or in an exchange"};
+  constexpr const char* kinds[wait_kinds] = {"nothing",
+                                             "mutex",
+                                             "shared mutex",
+                                             "condition variable",
+                                             "flag or counter",
+                                             "barrier",
+                                             "group barrier",
+                                             "the other threads of its team",
+                                             "page",
+                                             "the other nodes, at the end of the job or in an exchange"};
   std::string text = t.waits_for < wait_kinds ? kinds[t.waits_for] : "something";
   if (!t.name.empty()) text += " " + t.name;
   if (waits(t, wait_kind::value) && t.detail != 0)

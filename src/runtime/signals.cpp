@@ -46,7 +46,8 @@ extern "C" int sigaction(int signal, const struct sigaction* action, struct siga
 }
 
 extern "C" sighandler_t signal(int number, sighandler_t handler) noexcept {
-  struct sigaction now {}, before {};
+  struct sigaction now {
+  }, before{};
   now.sa_handler = handler;
   now.sa_flags = SA_RESTART;
   return os::program_sets_handler(number, &now, &before) ? before.sa_handler : next_signal(number, handler);

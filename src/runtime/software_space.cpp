@@ -47,7 +47,8 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   if (!chosen) return chosen.failure();
   const known_protocol& known = *chosen->known;
   if (!known.make)
-    return {errc::invalid_argument, "the protocol " + options.protocol + " needs no coherence in software; choose " + protocol_names(true)};
+    return {errc::invalid_argument,
+            "the protocol " + options.protocol + " needs no coherence in software; choose " + protocol_names(true)};
   in_place_ = chosen->uses_in_place(port_);
   managers_in_turn_ = options.managers_in_turn;
   if (in_place_ && (!port_.can().mapped || options.memory)) return {errc::unavailable, not_in_place};
@@ -56,15 +57,17 @@ status software_space::build(const space_options& options, const dsm::exchange& 
   if (auto s = take(table_, dsm::page_table::create(options.pages, port_)); !s) return s;
   if (known.has_homes)
     if (auto s = take(homes_, dsm::homes::create(port_, *profile_, with_all, in_place_)); !s) return s;
-  const protocol_parts parts{port_,           *profile_, *table_, homes_.get(), options.protocol_memory, options.first_copies_fetched,
-                             chosen->variant, with_all};
+  const protocol_parts parts{
+      port_, *profile_, *table_, homes_.get(), options.protocol_memory, options.first_copies_fetched, chosen->variant, with_all};
   if (auto s = take(protocol_, known.make(parts)); !s) return s;
   releases_ = std::make_unique<sync::releases>(*protocol_);
   if (options.chores) chores_ = options.chores();
   // Words need nobody's attention where they lie. Where the network cannot write them so, they would be messages too, and more of them.
   if (protocol_->carries_notices() || !port_.can().one_sided) {
     if (auto s = take(locks_, sync::message_locks::create(port_, *protocol_, *releases_, chores_.get(), with_all)); !s) return s;
-    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, *releases_, with_all, options.barrier_fan_in)); !s) return s;
+    if (auto s = take(barriers_, sync::message_barrier::create(port_, *protocol_, *releases_, with_all, options.barrier_fan_in));
+        !s)
+      return s;
   } else {
     if (auto s = take(locks_, sync::word_locks::create(port_, *protocol_, *releases_, chores_.get(), with_all)); !s) return s;
     if (auto s = take(barriers_, sync::word_barrier::create(port_, *protocol_, *releases_, with_all)); !s) return s;
@@ -161,7 +164,8 @@ void software_space::name(sync_object& o) {
   const std::uint32_t index = managers_in_turn_ ? i - i % nodes() + self() : i;
   if (index >= elsewhere_from) throw error(errc::too_large, "a node has made more than two million mutexes, flags and counters");
   const node_id manager = managers_in_turn_ ? (self() + i) % nodes() : self();
-  o.number.store(sync::number_of(manager, index), std::memory_order_relaxed);  // who uses the object has been told of it by its maker
+  o.number.store(sync::number_of(manager, index),
+                 std::memory_order_relaxed);  // who uses the object has been told of it by its maker
 }
 
 sync::object_number software_space::number_of(sync_object& o) const {
@@ -297,6 +301,7 @@ void software_space::after_barrier() {
   const base::during ending(activity_, base::phase::protocol);
   protocol_->end_initialisation().or_throw();
   if (!homes_) return;
+  //~ initialisation_ends_alone
   barriers_->arrive_and_wait().or_throw();  // no node has a page open that may move
   homes_->by_first_touch();
 }

@@ -22,8 +22,8 @@
 namespace weft::runtime {
 
 // Makes a node's page engine, whose faults go to the handler.
-using engine_source =
-    std::function<result<std::unique_ptr<os::page_engine>>(std::byte* base, std::size_t size, int file, os::page_engine::fault_handler&)>;
+using engine_source = std::function<result<std::unique_ptr<os::page_engine>>(std::byte* base, std::size_t size, int file,
+                                                                             os::page_engine::fault_handler&)>;
 engine_source engine_of_kernel(os::page_engine::way how);
 
 // Makes a node's pages, whose faults go to the handler: for a machine that has no real ones.
@@ -39,9 +39,9 @@ struct space_options {
   dsm::page_id pages = region_pages;
   node_id barrier_fan_in = 4;     // of barriers that carry notices
   bool managers_in_turn = false;  // mutexes, flags and counters are managed by all nodes in turn, not by the node that makes them
-  bool reports_stores = false;  // stored() will be called, also if the program has no hooks
-  std::size_t protocol_memory = default_protocol_memory;  // lrc: bytes for intervals and diffs
-  bool first_copies_fetched = false;                      // lrc: a node's first copy of a page comes from another's
+  bool reports_stores = false;    // stored() will be called, also if the program has no hooks
+  std::size_t protocol_memory = default_protocol_memory;      // lrc: bytes for intervals and diffs
+  bool first_copies_fetched = false;                          // lrc: a node's first copy of a page comes from another's
   std::function<std::unique_ptr<dsm::chores>()> chores = {};  // who does what handlers cannot; without one, no release is put off
 };
 
@@ -80,7 +80,9 @@ class software_space final : public space, public observed, private os::page_eng
   void thread_begins(std::uint32_t number) override { note_begin(number); }
   void thread_ends() override { note_end(); }
   // The program is about to store there: where it was not built to say so by itself.
-  void stored(const void* p, std::size_t size) { if (stores_) stores_->mark(static_cast<const std::byte*>(p), size); }
+  void stored(const void* p, std::size_t size) {
+    if (stores_) stores_->mark(static_cast<const std::byte*>(p), size);
+  }
 
   const char* protocol() const noexcept override { return protocol_->name(); }
   const char* engine() const noexcept override { return pages_->engine(); }

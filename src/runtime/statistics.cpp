@@ -74,7 +74,13 @@ void write_epochs(json& out, const base::activity::epoch_times& e) {
 void write_locks(json& out, const std::vector<account::contended>& locks) {
   out.line().open("locks", '[');
   for (const auto& l : locks)
-    out.line().open(nullptr, '{').text("name", l.name).number("waits", l.waits).seconds("waited", l.waited).text("place", l.place).close();
+    out.line()
+        .open(nullptr, '{')
+        .text("name", l.name)
+        .number("waits", l.waits)
+        .seconds("waited", l.waited)
+        .text("place", l.place)
+        .close();
   out.close();
 }
 
@@ -93,8 +99,8 @@ void write_pages(json& out, const account& a, std::size_t most_text) {
     if (out.size() > limit) break;
     out.line().open(nullptr, '{').number("page", p.number);
     if (p.home) out.yes("home");
-    for (const auto& [key, value] : {std::pair{"read_faults", p.read_faults}, {"write_faults", p.write_faults}, {"fetches", p.fetches},
-                                     {"writes", p.writes}})
+    for (const auto& [key, value] :
+         {std::pair{"read_faults", p.read_faults}, {"write_faults", p.write_faults}, {"fetches", p.fetches}, {"writes", p.writes}})
       if (value != 0) out.number(key, value);
     if (p.changed_bytes != 0) out.number("diff_bytes", p.changed_bytes);
     write_ranges(out, "written", p.written);
@@ -135,7 +141,11 @@ void write_node(json& out, const identity& who, node_id number, const account& a
   write_port(out, a.is.port);
   out.line().open("traffic", '[');
   for (const auto& with : a.traffic)
-    out.open(nullptr, '{').number("node", with.node).number("fetched_bytes", with.fetched).number("diff_bytes", with.changed).close();
+    out.open(nullptr, '{')
+        .number("node", with.node)
+        .number("fetched_bytes", with.fetched)
+        .number("diff_bytes", with.changed)
+        .close();
   out.close();
   if (for_report) {
     write_epochs(out, a.epochs);

@@ -31,7 +31,9 @@ std::string describe_end(int wait_status) {
   return base::format("exited with status %d", WEXITSTATUS(wait_status));
 }
 
-int shell_status(int wait_status) { return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
+int shell_status(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
 
 std::string describe_duration(base::nanoseconds d) {
   if (d < base::second) return base::format("%lld ms", static_cast<long long>(d / base::millisecond));

@@ -9,14 +9,17 @@ namespace weft::sim {
 struct account {
   breakdown spent;
   std::uint64_t references = 0, misses = 0, messages = 0, bytes = 0;
-  std::uint64_t read_faults = 0, write_faults = 0, fetched_pages = 0, changed_pages = 0, changed_bytes = 0, notices = 0, invalidated = 0;
+  std::uint64_t read_faults = 0, write_faults = 0, fetched_pages = 0, changed_pages = 0, changed_bytes = 0, notices = 0,
+                invalidated = 0;
 
   // Everything but the time.
-  static constexpr std::uint64_t account::*counts[] = {
-      &account::references,    &account::misses,        &account::messages,      &account::bytes,   &account::read_faults, &account::write_faults,
-      &account::fetched_pages, &account::changed_pages, &account::changed_bytes, &account::notices, &account::invalidated};
-  static constexpr const char* count_names[] = {"references",    "misses",        "messages",      "bytes",   "read_faults", "write_faults",
-                                                "fetched_pages", "changed_pages", "changed_bytes", "notices", "invalidated"};
+  static constexpr std::uint64_t account::*counts[] = {&account::references,    &account::misses,        &account::messages,
+                                                       &account::bytes,         &account::read_faults,   &account::write_faults,
+                                                       &account::fetched_pages, &account::changed_pages, &account::changed_bytes,
+                                                       &account::notices,       &account::invalidated};
+  static constexpr const char* count_names[] = {"references",    "misses",       "messages",      "bytes",
+                                                "read_faults",   "write_faults", "fetched_pages", "changed_pages",
+                                                "changed_bytes", "notices",      "invalidated"};
 
   account& operator+=(const account& other) noexcept { return combine(other, 1); }
   account& operator-=(const account& other) noexcept { return combine(other, ~std::uint64_t{0}); }

@@ -17,7 +17,8 @@ automatic_updates::automatic_updates(machine& in, processor& of)
       processor_(of),
       combines_(in.interface_of_nodes() && in.interface_of_nodes()->merges),
       local_(in.numbers().write_buffer),
-      fifo_(in.numbers().outgoing_fifo != 0 ? std::max<std::uint64_t>(in.numbers().outgoing_fifo / word_bytes, 1) : in.numbers().write_buffer) {}
+      fifo_(in.numbers().outgoing_fifo != 0 ? std::max<std::uint64_t>(in.numbers().outgoing_fifo / word_bytes, 1)
+                                            : in.numbers().write_buffer) {}
 
 void automatic_updates::store(const native_memory::binding& where, std::uint64_t offset, std::uint64_t size) {
   see();

@@ -54,8 +54,8 @@ class automatic_updates {
   const native_memory::binding* where_ = nullptr;  // null: there is none
   std::uint64_t next_ = 0;                         // the offset behind its last byte
   std::vector<std::byte> packet_;
-  cycles grown_at_ = 0;                            // when it last grew
-  bool timed_ = false;                             // whether an event looks after it
+  cycles grown_at_ = 0;  // when it last grew
+  bool timed_ = false;   // whether an event looks after it
 };
 
 }  // namespace weft::sim

@@ -15,8 +15,8 @@ struct interface {
 };
 
 inline constexpr interface interfaces[] = {
-    {"NHHM", false, true, true, true},  {"CHHM", true, true, true, true},   {"NHHN", false, true, true, false},
-    {"CHHN", true, true, true, false},  {"CHSN", true, true, false, false}, {"NSHM", false, false, true, true},
+    {"NHHM", false, true, true, true},   {"CHHM", true, true, true, true},     {"NHHN", false, true, true, false},
+    {"CHHN", true, true, true, false},   {"CHSN", true, true, false, false},   {"NSHM", false, false, true, true},
     {"NSHN", false, false, true, false}, {"NSSN", false, false, false, false},
 };
 

@@ -16,11 +16,13 @@ namespace {
 
 // Where the program expects its shared memory; it is always accessible.
 os::mapping map_program(std::size_t size) {
-  void* at = ::mmap(runtime::region_base, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  void* at = ::mmap(runtime::region_base, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (at != runtime::region_base)
-    throw error(errc::system, base::format("the simulated memory of %zu MiB cannot be mapped at its place; another machine is there, or "
-                                           "there are not so many addresses",
-                                           size >> 20));
+    throw error(errc::system,
+                base::format("the simulated memory of %zu MiB cannot be mapped at its place; another machine is there, or "
+                             "there are not so many addresses",
+                             size >> 20));
   return {runtime::region_base, size};
 }
 
@@ -44,7 +46,8 @@ machine::node::node(machine& in, const fabric::fabric_options& o)
       activity({.now = [](void* n) -> base::nanoseconds { return static_cast<node*>(n)->port.now().count(); },
                 .thread = [](void* n) -> base::thread_identity {
                   const auto& self = *static_cast<node*>(n);
-                  return self.whole.running() == &self.cpu ? base::thread_identity{0, 1} : base::thread_identity{base::shared_thread_slot, 2};
+                  return self.whole.running() == &self.cpu ? base::thread_identity{0, 1}
+                                                           : base::thread_identity{base::shared_thread_slot, 2};
                 },
                 .context = this,
                 .timed = true},
@@ -95,7 +98,8 @@ account machine::node::measured() const {
   return a -= *began_;
 }
 
-machine::machine(const machine_options& o) : options_(o), network_(time_, options_.numbers, o.processors), exchanges_(o.processors) {
+machine::machine(const machine_options& o)
+    : options_(o), network_(time_, options_.numbers, o.processors), exchanges_(o.processors) {
   options_.numbers.check().or_throw();
   const std::size_t size = numbers().memory_pages * dsm::page_bytes;
   program_ = map_program(size);

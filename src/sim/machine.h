@@ -55,7 +55,6 @@ class machine {
     void takes_time();
     account measured() const;  // all of it if there were not two looks
 
-
     machine& whole;
     processor cpu;
     base::activity activity;  // on the processor's clock
@@ -63,7 +62,7 @@ class machine {
     machine_pages* pages = nullptr;  // the space's
     std::unique_ptr<runtime::software_space> space;
     std::optional<program_space> seen_space;  // it as the program sees it
-    std::uint64_t adopted = 0;  // synchronisation objects outside of shared memory
+    std::uint64_t adopted = 0;                // synchronisation objects outside of shared memory
 
    private:
     std::optional<account> began_, ended_;
@@ -90,7 +89,9 @@ class machine {
   const parameters& numbers() const noexcept { return options_.numbers; }
   const machine_options& options() const noexcept { return options_; }
   const interface* interface_of_nodes() const noexcept { return options_.by; }
-  base::nanoseconds nanoseconds_of(cycles c) const noexcept { return static_cast<base::nanoseconds>(c * 1000 / numbers().megahertz); }
+  base::nanoseconds nanoseconds_of(cycles c) const noexcept {
+    return static_cast<base::nanoseconds>(c * 1000 / numbers().megahertz);
+  }
   cycles cycles_of(base::nanoseconds t) const noexcept { return static_cast<cycles>(t) * numbers().megahertz / 1000; }
 
   event_queue& time() noexcept { return time_; }

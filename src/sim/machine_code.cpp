@@ -18,8 +18,8 @@ struct prefixes {
   bool not_equal = false;      // F2: a double instead of a vector
   unsigned vector = 16;        // bytes of one
   bool wide = false;           // REX.W: a constant may be of 64 bits
-  unsigned high = 0;           // REX.R, X, B in bits 2 to 0: the operands' register, index, base or other register is one of r8 to r15
-  unsigned map = 0;            // of opcodes: 0 one byte, 1 0F, 2 0F 38, 3 0F 3A
+  unsigned high = 0;  // REX.R, X, B in bits 2 to 0: the operands' register, index, base or other register is one of r8 to r15
+  unsigned map = 0;   // of opcodes: 0 one byte, 1 0F, 2 0F 38, 3 0F 3A
 };
 
 // What VEX and EVEX say in two bits each instead of by prefixes.
@@ -66,11 +66,12 @@ const std::uint8_t* skip_prefixes(const std::uint8_t* p, prefixes& f) noexcept {
 bool has_operands(unsigned map, std::uint8_t op) noexcept {
   if (map >= 2) return true;
   if (map == 1)
-    return !(op == 0x05 || (op >= 0x06 && op <= 0x09) || op == 0x0b || (op >= 0x30 && op <= 0x37) || op == 0x77 || (op & 0xf0) == 0x80 ||
-             (op >= 0xa0 && op <= 0xa2) || (op >= 0xa8 && op <= 0xaa) || (op >= 0xc8 && op <= 0xcf));
+    return !(op == 0x05 || (op >= 0x06 && op <= 0x09) || op == 0x0b || (op >= 0x30 && op <= 0x37) || op == 0x77 ||
+             (op & 0xf0) == 0x80 || (op >= 0xa0 && op <= 0xa2) || (op >= 0xa8 && op <= 0xaa) || (op >= 0xc8 && op <= 0xcf));
   if (op < 0x40) return (op & 7) < 4;
-  return op == 0x63 || op == 0x69 || op == 0x6b || (op >= 0x80 && op <= 0x8f) || op == 0xc0 || op == 0xc1 || op == 0xc6 || op == 0xc7 ||
-         (op >= 0xd0 && op <= 0xd3) || (op >= 0xd8 && op <= 0xdf) || op == 0xf6 || op == 0xf7 || op == 0xfe || op == 0xff;
+  return op == 0x63 || op == 0x69 || op == 0x6b || (op >= 0x80 && op <= 0x8f) || op == 0xc0 || op == 0xc1 || op == 0xc6 ||
+         op == 0xc7 || (op >= 0xd0 && op <= 0xd3) || (op >= 0xd8 && op <= 0xdf) || op == 0xf6 || op == 0xf7 || op == 0xfe ||
+         op == 0xff;
 }
 
 // Bytes of constants behind the operands; `reg` is the middle of the operands' first byte.
@@ -114,15 +115,16 @@ std::size_t constants(const prefixes& f, std::uint8_t op, unsigned reg) noexcept
 
 bool moves(unsigned map, std::uint8_t op) noexcept {
   if (map == 0) return op >= 0x88 && op <= 0x8b;
-  return map == 1 && (op == 0x10 || op == 0x11 || op == 0x28 || op == 0x29 || op == 0x6f || op == 0x7f || op == 0x6e || op == 0x7e || op == 0xd6);
+  return map == 1 && (op == 0x10 || op == 0x11 || op == 0x28 || op == 0x29 || op == 0x6f || op == 0x7f || op == 0x6e ||
+                      op == 0x7e || op == 0xd6);
 }
 
 // Whether an operand in memory is only moved, or not used at all.
 bool moves_only(unsigned map, std::uint8_t op) noexcept {
   if (moves(map, op)) return true;
   if (map == 0) return op == 0x63 || op == 0x8d || op == 0xc6 || op == 0xc7;
-  return map == 1 && (op == 0x12 || op == 0x13 || op == 0x14 || op == 0x16 || op == 0x17 || op == 0x1f || op == 0xb6 || op == 0xb7 ||
-                      op == 0xbe || op == 0xbf || op == 0xe7 || op == 0xf0);
+  return map == 1 && (op == 0x12 || op == 0x13 || op == 0x14 || op == 0x16 || op == 0x17 || op == 0x1f || op == 0xb6 ||
+                      op == 0xb7 || op == 0xbe || op == 0xbf || op == 0xe7 || op == 0xf0);
 }
 
 // --- vectors: a processor without them computes with one number after another -----------------------------------------------------
@@ -239,8 +241,9 @@ kind kind_of(const prefixes& f, std::uint8_t op, unsigned reg, bool kept) noexce
     if (op == 0xe9 || op == 0xeb || op == 0xc3 || op == 0xc2 || op == 0xcc || op == 0xf4) return kind::end;
     if (op == 0xff && (reg == 4 || reg == 5)) return kind::end;
     if (op == 0x90) return kind::filler;
-    if (op == 0x06 || op == 0x07 || op == 0x0e || op == 0x16 || op == 0x17 || op == 0x1e || op == 0x1f || op == 0x27 || op == 0x2f ||
-        op == 0x37 || op == 0x3f || op == 0x60 || op == 0x61 || op == 0x9a || op == 0xce || op == 0xd4 || op == 0xd5 || op == 0xd6 || op == 0xea)
+    if (op == 0x06 || op == 0x07 || op == 0x0e || op == 0x16 || op == 0x17 || op == 0x1e || op == 0x1f || op == 0x27 ||
+        op == 0x2f || op == 0x37 || op == 0x3f || op == 0x60 || op == 0x61 || op == 0x9a || op == 0xce || op == 0xd4 ||
+        op == 0xd5 || op == 0xd6 || op == 0xea)
       return kind::unknown;
   }
   if (f.map == 1 && op == 0x0b) return kind::end;
@@ -250,7 +253,8 @@ kind kind_of(const prefixes& f, std::uint8_t op, unsigned reg, bool kept) noexce
 }
 
 // The operands behind the opcode.
-const std::uint8_t* read_operands(const std::uint8_t* p, const prefixes& f, operands& o, std::optional<memory_operand>& memory) noexcept {
+const std::uint8_t* read_operands(const std::uint8_t* p, const prefixes& f, operands& o,
+                                  std::optional<memory_operand>& memory) noexcept {
   constexpr unsigned index_follows = 4, no_base = 5;
   const auto with_high = [&](unsigned low, unsigned bit) { return low | (f.high >> bit & 1) << 3; };
   o.mod = *p >> 6;

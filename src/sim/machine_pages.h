@@ -69,10 +69,10 @@ class machine_pages final : public dsm::pages {
   enum : std::uint8_t {
     is_open = 1,
     home = 2,
-    noted = 4,       // writes are
-    is_written = 8,  // since it was opened or taken
-    changed = 16,    // and its changes were not taken
-    mirrored = 32,   // its changes are known although it is at home here
+    noted = 4,          // writes are
+    is_written = 8,     // since it was opened or taken
+    changed = 16,       // and its changes were not taken
+    mirrored = 32,      // its changes are known although it is at home here
     written_free = 64,  // since written pages were last taken, while writes were not noted: the page table's dirty bit
   };
   static constexpr std::size_t word_bytes = 4, words = dsm::page_bytes / word_bytes;
@@ -93,7 +93,7 @@ class machine_pages final : public dsm::pages {
   os::page_engine::fault_handler& handler_;
   const bool first_writes_fault_;
   const bool knows_written_;  // Cashmere 2.2: a release looks at the dirty bits of all pages
-  const bool told_once_;  // a written page stays writable until its changes are taken
+  const bool told_once_;      // a written page stays writable until its changes are taken
   std::vector<std::uint8_t> flags_;
   std::vector<std::uint16_t> fetched_from_;
   std::vector<page_id> written_;  // since they were last taken, with some that have been closed since

@@ -12,7 +12,10 @@ namespace weft::sim {
 namespace own_ids = fabric::own;
 
 machine_port::machine_port(const weft::fabric::fabric_options& o, machine& in)
-    : event_port(o), machine_(in), sends_(std::max<std::uint64_t>(in.numbers().send_queue, 1)), last_from_(std::size_t{o.nodes} * lanes) {
+    : event_port(o),
+      machine_(in),
+      sends_(std::max<std::uint64_t>(in.numbers().send_queue, 1)),
+      last_from_(std::size_t{o.nodes} * lanes) {
   patience(std::chrono::hours(24));  // the machine notices when nobody can go on
 }
 
@@ -72,9 +75,11 @@ bool machine_port::try_transmit(node_id node, lane l, handler_id id, std::span<c
   const cycles leaves = hand_over(by, id == own_ids::get_reply ? 0 : counted.bytes, counted.notices);
   const auto p = [&] {
     const machine::aside copying(machine_);
-    return std::make_shared<parcel>(parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}, counted.notices, counted.bytes});
+    return std::make_shared<parcel>(
+        parcel{id, {words.begin(), words.end()}, {payload.begin(), payload.end()}, counted.notices, counted.bytes});
   }();
-  const std::uint64_t size = machine_.numbers().header_bytes + counted.bytes + (by == sent_by::deliberate_update ? 0 : words.size_bytes());
+  const std::uint64_t size =
+      machine_.numbers().header_bytes + counted.bytes + (by == sent_by::deliberate_update ? 0 : words.size_bytes());
   machine_port& to = machine_.at(node).port;
   const cycles left = machine_.connections().travel(leaves, self(), node, size,
                                                     [&to, from = self(), l, p](cycles all_in) { to.arrive(from, l, p, all_in); });
@@ -134,7 +139,8 @@ cycles machine_port::send_update(cycles now, node_id node, std::byte* there, byt
   const auto copy = std::make_shared<std::vector<std::byte>>(what.begin(), what.end());
   machine_port& to = machine_.at(node).port;
   const auto arrive_there = [&to, from = self(), there, copy](cycles all_in) { to.arrive(from, there, copy, all_in); };
-  return machine_.connections().travel(now, self(), node, machine_.numbers().header_bytes + copy->size(), arrive_there, network::what::update);
+  return machine_.connections().travel(now, self(), node, machine_.numbers().header_bytes + copy->size(), arrive_there,
+                                       network::what::update);
 }
 
 // --- arriving ---------------------------------------------------------------------------------------------------------------------
@@ -185,7 +191,8 @@ void machine_port::forget_lines(std::span<const word> words, std::size_t size) {
 // processor is sent what it has not seen. A barrier of weft's sends more, for which nothing is counted: the last of its messages counts for what
 // is new at its destination, each notice with an interval of its own at most.
 machine_port::tally machine_port::count(node_id node, handler_id id, std::span<const word> words, bytes payload) {
-  constexpr std::uint64_t interval_and_notice = 20, block = 12;  // bytes: of the protocols' news, and of message_barrier.h beside value and news
+  constexpr std::uint64_t interval_and_notice = 20,
+                          block = 12;  // bytes: of the protocols' news, and of message_barrier.h beside value and news
   const bool barrier = id == dsm::barrier_arrival || id == dsm::barrier_departure;
   if (!barrier && id != dsm::lock_grant) return {0, payload.size()};
   auto& whole = growing_[{node, id}];
@@ -269,7 +276,8 @@ bool machine_port::poll() {
 status machine_port::nudge(node_id node) {
   if (auto fine = check_node(node); !fine) return fine;
   // SHRIMP 4.4: programs look at their memory for what arrives there, and need not be told. Here it has their waits look again by itself.
-  if (node != self()) return how(own_ids::put) == sent_by::deliberate_update ? status() : post(node, lane::request, own_ids::nudge, {});
+  if (node != self())
+    return how(own_ids::put) == sent_by::deliberate_update ? status() : post(node, lane::request, own_ids::nudge, {});
   own().wake();
   return {};
 }

@@ -46,9 +46,9 @@ class machine_port final : public event_port {
   std::size_t put_piece(node_id, std::size_t) override;
 
   enum class sent_by : std::uint8_t {
-    software,            // at both ends
-    deliberate_update,   // the interface moves it from memory to memory
-    interface,           // the interface does it all
+    software,           // at both ends
+    deliberate_update,  // the interface moves it from memory to memory
+    interface,          // the interface does it all
   };
   sent_by how(handler_id id) const;
   void note_fetch(node_id from, std::span<const word> words);
@@ -70,7 +70,7 @@ class machine_port final : public event_port {
   machine& machine_;
   bool kicked_ = false;
   std::map<std::pair<node_id, handler_id>, std::vector<std::byte>> growing_;  // what has been sent of a parcel
-  write_buffer sends_;  // by software and by deliberate update that have not left; used where there is a bound
+  write_buffer sends_;             // by software and by deliberate update that have not left; used where there is a bound
   std::vector<cycles> last_from_;  // by node and lane: when the last one was performed here; they stay in order
   std::map<std::uint64_t, std::byte*> bound_;  // by capability: memory of this node that is bound to such a window
 };

@@ -16,8 +16,8 @@ namespace weft::sim {
 
 class native_memory {
  public:
-  static constexpr std::uint64_t first = runtime::region_bytes;           // its offset from the shared region's start
-  static constexpr std::uint64_t most = std::uint64_t{256} << 30;         // bytes
+  static constexpr std::uint64_t first = runtime::region_bytes;    // its offset from the shared region's start
+  static constexpr std::uint64_t most = std::uint64_t{256} << 30;  // bytes
   static constexpr std::uint64_t first_page = first / dsm::page_bytes;
 
   // Throws weft::error if the addresses are taken.
@@ -27,9 +27,9 @@ class native_memory {
   result<mutable_bytes> allocate(std::size_t size);
 
   struct binding {
-    node_id to;                  // the node whose memory it is bound to
-    const std::byte* here;       // where it begins
-    std::byte* there;            // and what it is bound to
+    node_id to;             // the node whose memory it is bound to
+    const std::byte* here;  // where it begins
+    std::byte* there;       // and what it is bound to
   };
   // Allocates memory that is bound to a node's.
   result<mutable_bytes> bind(node_id to, mutable_bytes there);

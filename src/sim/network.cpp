@@ -10,7 +10,8 @@ cycles network::travel(cycles now, node_id from, node_id to, std::uint64_t bytes
   // SHRIMP 2.1: links may be faster than the bus over which a message comes from memory and goes there, so that others get through between its
   // pieces. A write that is forwarded comes from elsewhere, and only its contents go to memory.
   const bool update = sent == what::update;
-  const cycles on_link = parameters_.update_transfer(bytes), over_bus = parameters_.transfer(bytes - (update ? parameters_.header_bytes : 0));
+  const cycles on_link = parameters_.update_transfer(bytes),
+               over_bus = parameters_.transfer(bytes - (update ? parameters_.header_bytes : 0));
   const cycles began = nodes_[from].out.serve(now, on_link) - on_link;
   const cycles arriving = std::max(on_link, over_bus);
   time_.at(began + parameters_.network_latency(), [this, to, on_link, arriving, then = std::move(then)] {

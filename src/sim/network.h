@@ -29,7 +29,8 @@ class network {
   // Sends so many bytes; `then` runs when the head has arrived, with the time at which the last byte will be in. `now` may be a little
   // ahead of the queue's time, if it is the sending processor's. When the last byte has left.
   enum class what : std::uint8_t { message, update };  // a write that is forwarded is an update
-  cycles travel(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void(cycles all_in)> then, what sent = what::message);
+  cycles travel(cycles now, node_id from, node_id to, std::uint64_t bytes, std::function<void(cycles all_in)> then,
+                what sent = what::message);
 
   // A node's memory reads or writes so many bytes; when it is done.
   cycles access(cycles now, node_id at, std::uint64_t bytes, resource::from whom);

@@ -25,7 +25,8 @@ constexpr number today[] = {
 };
 
 constexpr number infiniband_100[] = {
-    {"latency", 3000, "1 us: half of a one-sided read's 2 us, Kalia et al., Design Guidelines for High Performance RDMA Systems, ATC 2016"},
+    {"latency", 3000,
+     "1 us: half of a one-sided read's 2 us, Kalia et al., Design Guidelines for High Performance RDMA Systems, ATC 2016"},
     {"bandwidth", 12500, "100 Gb/s, the link's rate"},
     {"messaging", 600, "0.2 us: posting and polling, as above"},
 };
@@ -51,8 +52,10 @@ constexpr number cxl[] = {
 };
 
 constexpr named_network all[] = {
-    {"infiniband-100", "InfiniBand EDR, 100 Gb/s", infiniband_100}, {"infiniband-400", "InfiniBand NDR, 400 Gb/s", infiniband_400},
-    {"efa", "Elastic Fabric Adapter, 100 Gb/s", efa},               {"ethernet-25", "25 Gb/s Ethernet with sockets", ethernet_25},
+    {"infiniband-100", "InfiniBand EDR, 100 Gb/s", infiniband_100},
+    {"infiniband-400", "InfiniBand NDR, 400 Gb/s", infiniband_400},
+    {"efa", "Elastic Fabric Adapter, 100 Gb/s", efa},
+    {"ethernet-25", "25 Gb/s Ethernet with sockets", ethernet_25},
     {"cxl", "memory behind CXL", cxl},
 };
 

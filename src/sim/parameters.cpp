@@ -33,14 +33,17 @@ constexpr p::description descriptions[] = {
     {"latency", &p::latency, "cycles", "of the network, interface to interface", "Cashmere 3: 200 cycles each way"},
     {"megahertz", &p::megahertz, "MHz", "the processors' clock", "Cashmere 3: a 200Mhz processor"},
     {"interrupt", &p::interrupt, "cycles", "a message that interrupts a processor", "not in the paper; as Table 1's other traps"},
-    {"page-fault-beside", &p::page_fault_beside, "cycles", "the trap of a page fault if the page before it may be used so already; 0: as any other",
+    {"page-fault-beside", &p::page_fault_beside, "cycles",
+     "the trap of a page fault if the page before it may be used so already; 0: as any other",
      "not in the paper; on Linux mprotect takes less there"},
-    {"send-call", &p::send_call, "cycles", "a system call for every message that is sent", "SHRIMP 4.3: user-level sends have none"},
+    {"send-call", &p::send_call, "cycles", "a system call for every message that is sent",
+     "SHRIMP 4.3: user-level sends have none"},
     {"arrival-interrupt", &p::arrival_interrupt, "cycles", "an interrupt for every message that arrives",
      "SHRIMP 4.4: only where it is asked for"},
     {"send-queue", &p::send_queue, "messages", "by software that an interface takes before the first has left; 0: any number",
      "SHRIMP 4.5.3: 1 or 2"},
-    {"initiation", &p::initiation, "cycles", "starting a deliberate update that the interface performs", "SHRIMP 4.3: less than 2 us"},
+    {"initiation", &p::initiation, "cycles", "starting a deliberate update that the interface performs",
+     "SHRIMP 4.3: less than 2 us"},
     {"sends-wait", &p::sends_wait, "0 or 1", "whether a send returns only when all of it has left", "SHRIMP 4.5.3: it does"},
     {"shared-bus", &p::shared_bus, "0 or 1", "whether processor and interface share the bus cycle by cycle; 0: a transfer holds it",
      "SHRIMP 2.1: they do not"},
@@ -48,19 +51,21 @@ constexpr p::description descriptions[] = {
      "SHRIMP 4.5.2: 32K"},
     {"update-bandwidth", &p::update_bandwidth, "MB/s", "at which writes leave an interface that forwards them; 0: as all else",
      "SHRIMP 2.1: links of 200 Mbytes/second, and only what is read from memory or written there goes over EISA"},
-    {"combining-time", &p::combining_time, "cycles", "that a packet of automatic updates waits for another store", "SHRIMP 4.5.1: a timer"},
+    {"combining-time", &p::combining_time, "cycles", "that a packet of automatic updates waits for another store",
+     "SHRIMP 4.5.1: a timer"},
     {"cache-ways", &p::cache_ways, "lines", "associativity of the cache", open},
     {"write-buffer", &p::write_buffer, "writes", "under way before a processor waits", open},
     {"merge-buffer", &p::merge_buffer, "lines", "in the merge buffer ('the last few writes')", open},
     {"header-bytes", &p::header_bytes, "bytes", "of a message besides its contents", open},
     {"barrier-fan-in", &p::barrier_fan_in, "nodes", "whose notices a node gathers at a barrier; 0: node 0 gathers all",
      "Cashmere 4.1: a central barrier manager"},
-    {"managers-in-turn", &p::managers_in_turn, "0 or 1", "1: all nodes manage locks and flags in turn; 0: who makes them, as in the runtime",
-     "TreadMarks; not in the paper"},
-    {"told-once", &p::told_once, "0 or 1", "1: lrc tells of a written page once for each diff; 0: at every release after a write, as in the runtime",
+    {"managers-in-turn", &p::managers_in_turn, "0 or 1",
+     "1: all nodes manage locks and flags in turn; 0: who makes them, as in the runtime", "TreadMarks; not in the paper"},
+    {"told-once", &p::told_once, "0 or 1",
+     "1: lrc tells of a written page once for each diff; 0: at every release after a write, as in the runtime",
      "TreadMarks: 1; the paper can be read both ways"},
-    {"first-copies", &p::first_copies, "0 or 1", "1: lrc sends a page to who has never had it; 0: all begin with zeroes, as in the runtime",
-     "TreadMarks: 1; not in the paper"},
+    {"first-copies", &p::first_copies, "0 or 1",
+     "1: lrc sends a page to who has never had it; 0: all begin with zeroes, as in the runtime", "TreadMarks: 1; not in the paper"},
     {"fetch-ahead", &p::fetch_ahead, "pages", "that a fault may fetch or open at once", "Cashmere 2.2: the one that is used"},
     {"diff-grain", &p::diff_grain, "bytes", "that a diff tells apart: 4, or 1 as in the runtime", "Cashmere, Table 1: words"},
     {"slack", &p::slack, "cycles", "a processor may be ahead of others while its cache serves it", "the simulator's own"},
@@ -92,8 +97,9 @@ status parameters::check() const {
   if (!power(cache_bytes)) return {errc::invalid_argument, "--cache-bytes must be a power of two"};
   if (!power(cache_ways) || cache_ways * line_bytes > cache_bytes)
     return {errc::invalid_argument, "--cache-ways must be a power of two, and so many lines must fit into the cache"};
-  for (const auto value : {&parameters::tlb_entries, &parameters::memory_bandwidth, &parameters::bandwidth, &parameters::megahertz,
-                           &parameters::write_buffer, &parameters::merge_buffer, &parameters::fetch_ahead, &parameters::memory_pages})
+  for (const auto value :
+       {&parameters::tlb_entries, &parameters::memory_bandwidth, &parameters::bandwidth, &parameters::megahertz,
+        &parameters::write_buffer, &parameters::merge_buffer, &parameters::fetch_ahead, &parameters::memory_pages})
     if (this->*value == 0)
       for (const auto& d : descriptions)
         if (d.value == value) return {errc::invalid_argument, base::format("--%s must not be 0", d.name)};

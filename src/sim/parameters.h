@@ -81,7 +81,8 @@ struct parameters {
     return latency > path ? latency : path;
   }
   std::uint64_t transfer(std::uint64_t bytes) const noexcept { return (bytes * megahertz + bandwidth - 1) / bandwidth; }
-  std::uint64_t update_transfer(std::uint64_t bytes) const noexcept {  // out of a node, of what its interface has seen being written
+  std::uint64_t update_transfer(
+      std::uint64_t bytes) const noexcept {  // out of a node, of what its interface has seen being written
     return update_bandwidth != 0 ? (bytes * megahertz + update_bandwidth - 1) / update_bandwidth : transfer(bytes);
   }
   std::uint64_t line_fill() const noexcept { return memory_setup + memory_transfer(line_bytes); }  // from an idle memory

@@ -234,10 +234,12 @@ void processor::fill_from_here() {
 void processor::fill(std::uint64_t offset) {
   const auto& n = machine_.numbers();
   const std::uint64_t page = offset / dsm::page_bytes;
-  const node_id where = machine_.interface_of_nodes() && !machine_.interface_of_nodes()->copies_pages ? pages_->memory_of(page) : self_;
+  const node_id where =
+      machine_.interface_of_nodes() && !machine_.interface_of_nodes()->copies_pages ? pages_->memory_of(page) : self_;
   const bool by_software = where != self_ && !machine_.interface_of_nodes()->hardware_reads;
   // Cashmere 2.3: a line that software has fetched once is in local memory from then on.
-  if (where == self_ || (by_software && !pages_->first_use_of_line(page, offset % dsm::page_bytes / n.line_bytes))) return fill_from_here();
+  if (where == self_ || (by_software && !pages_->first_use_of_line(page, offset % dsm::page_bytes / n.line_bytes)))
+    return fill_from_here();
   if (by_software) spend(cost::cache_stall, n.ecc_interrupt);
   take_turn();
   bool there = false;

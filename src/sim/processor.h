@@ -139,8 +139,8 @@ class processor {
   cycles handler_free_at_ = 0;  // its handlers run one at a time
   cycles diffs_in_stand_ = 0;   // handlers' time for diffs since it stands still
   bool standing_ = false, waking_ = false;
-  std::uint64_t news_ = 0;      // how often it was to wake
-  std::uint64_t stand_ = 0;     // which one: an alarm of an earlier one is stale
+  std::uint64_t news_ = 0;   // how often it was to wake
+  std::uint64_t stand_ = 0;  // which one: an alarm of an earlier one is stale
 
   tlb tlb_;
   cache cache_;
@@ -152,11 +152,11 @@ class processor {
   automatic_updates updates_;
   // The cache is indexed by physical addresses, and frames are given to pages at random, as by a system that knows no page colours.
   std::uint64_t last_page_ = ~std::uint64_t{0}, frame_ = 0;  // the address of that page's frame
-  std::uint64_t under_way_ = 0;   // its writes to other nodes that are not there yet
-  cycles performed_here_at_ = 0;  // all writes to its own node are
+  std::uint64_t under_way_ = 0;                              // its writes to other nodes that are not there yet
+  cycles performed_here_at_ = 0;                             // all writes to its own node are
   std::uint64_t references_ = 0, misses_ = 0;
   unsigned outside_ = 0;  // how deep it is in what is not the program
-  breakdown spent_;  // without the total
+  breakdown spent_;       // without the total
 };
 
 }  // namespace weft::sim

@@ -16,7 +16,9 @@ class program_space final : public space {
   node_id self() const noexcept override { return space_.self(); }
   node_id nodes() const noexcept override { return space_.nodes(); }
 
-  void* allocate(std::size_t size, std::size_t alignment, placement where) override { return space_.allocate(size, alignment, where); }
+  void* allocate(std::size_t size, std::size_t alignment, placement where) override {
+    return space_.allocate(size, alignment, where);
+  }
   void* allocate_together(std::size_t size, std::size_t alignment, placement where) override {
     return space_.allocate_together(size, alignment, where);
   }

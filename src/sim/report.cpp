@@ -25,15 +25,20 @@ std::string breakdown_of(const breakdown& all) {
 std::string counts_of_all(machine& m) {
   using protocol = dsm::protocol_statistics;
   using wire = port_statistics;
-  static constexpr std::pair<const char*, std::uint64_t protocol::*> of_protocol[] = {
-      {"read_faults", &protocol::read_faults},     {"write_faults", &protocol::write_faults},   {"fetches", &protocol::fetches},
-      {"fetched_pages", &protocol::fetched_pages}, {"diffs", &protocol::changed_pages},         {"diff_bytes", &protocol::changed_bytes},
-      {"diff_runs", &protocol::changed_runs},      {"notices_sent", &protocol::notices_out},    {"notices_received", &protocol::notices_in},
-      {"invalidated", &protocol::invalidated}};
+  static constexpr std::pair<const char*, std::uint64_t protocol::*> of_protocol[] = {{"read_faults", &protocol::read_faults},
+                                                                                      {"write_faults", &protocol::write_faults},
+                                                                                      {"fetches", &protocol::fetches},
+                                                                                      {"fetched_pages", &protocol::fetched_pages},
+                                                                                      {"diffs", &protocol::changed_pages},
+                                                                                      {"diff_bytes", &protocol::changed_bytes},
+                                                                                      {"diff_runs", &protocol::changed_runs},
+                                                                                      {"notices_sent", &protocol::notices_out},
+                                                                                      {"notices_received", &protocol::notices_in},
+                                                                                      {"invalidated", &protocol::invalidated}};
   static constexpr std::pair<const char*, std::uint64_t wire::*> of_port[] = {
-      {"puts", &wire::puts},         {"put_bytes", &wire::put_bytes}, {"gets", &wire::gets},     {"get_bytes", &wire::get_bytes},
-      {"atomics", &wire::atomics},   {"enqueues", &wire::enqueues},   {"sends", &wire::sends},   {"send_bytes", &wire::send_bytes},
-      {"fences", &wire::fences},     {"handled", &wire::handled}};
+      {"puts", &wire::puts},       {"put_bytes", &wire::put_bytes}, {"gets", &wire::gets},   {"get_bytes", &wire::get_bytes},
+      {"atomics", &wire::atomics}, {"enqueues", &wire::enqueues},   {"sends", &wire::sends}, {"send_bytes", &wire::send_bytes},
+      {"fences", &wire::fences},   {"handled", &wire::handled}};
   std::string text;
   const auto add = [&](const auto& fields, auto&& of_node) {
     for (const auto& [name, field] : fields) {
@@ -62,8 +67,8 @@ std::string resources_of_all(machine& m) {
       busiest = std::max(busiest, r.busy());
       waited += r.waited();
     }
-    text += format("%s    \"%s\": {", text.empty() ? "" : ",\n", name) + counted("requests", requests) + "," + counted("busy", busy) + "," +
-            counted("busiest", busiest) + "," + counted("waited", waited) + "}";
+    text += format("%s    \"%s\": {", text.empty() ? "" : ",\n", name) + counted("requests", requests) + "," +
+            counted("busy", busy) + "," + counted("busiest", busiest) + "," + counted("waited", waited) + "}";
   }
   return "  \"resources_of_all\": {\n" + text + "\n  }";
 }
@@ -87,7 +92,8 @@ std::string report(machine& m, const host_time& took) {
   text += counted("cycles", longest) + ",\n" + counted("cycles_of_all", whole) + ",\n";
   text += format("  \"seconds\": %.9f,\n", static_cast<double>(m.nanoseconds_of(longest)) / 1e9);
   text += breakdown_of(sum.spent) + ",\n";
-  for (std::size_t i = 0; i < std::size(account::counts); ++i) text += counted(account::count_names[i], sum.*account::counts[i]) + ",\n";
+  for (std::size_t i = 0; i < std::size(account::counts); ++i)
+    text += counted(account::count_names[i], sum.*account::counts[i]) + ",\n";
   text += counts_of_all(m) + ",\n";
   text += resources_of_all(m) + ",\n";
   text += counted("events", m.time().happened()) + ",\n";

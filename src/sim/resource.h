@@ -19,7 +19,8 @@ class resource {
   // When a request that arrives then and takes so long is done.
   cycles serve(cycles arrives, cycles takes, from whom = from::elsewhere) {
     const bool own = whom == from::here;
-    const cycles start = own ? std::max({arrives, own_free_at_, std::min(free_at_, arrives + last_of_others_)}) : std::max(arrives, free_at_);
+    const cycles start =
+        own ? std::max({arrives, own_free_at_, std::min(free_at_, arrives + last_of_others_)}) : std::max(arrives, free_at_);
     ++requests_;
     busy_ += takes;
     waited_ += start - arrives;

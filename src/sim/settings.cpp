@@ -18,7 +18,8 @@ std::string names_of_interfaces() {
 }
 
 status no_number(const std::string& name, const std::string& value) {
-  return {errc::invalid_argument, base::format("--%s wants a whole number, or a time where it counts cycles, not '%s'", name.c_str(), value.c_str())};
+  return {errc::invalid_argument,
+          base::format("--%s wants a whole number, or a time where it counts cycles, not '%s'", name.c_str(), value.c_str())};
 }
 
 // NAME=VALUE.
@@ -51,7 +52,8 @@ status set(settings& s, const setting& given) {
   if (!number) return no_number(name, value);
   if (name == "processors") {
     if (*number == 0 || *number > most_processors)
-      return {errc::invalid_argument, base::format("a simulated machine has 1 to %u processors, not %s", most_processors, value.c_str())};
+      return {errc::invalid_argument,
+              base::format("a simulated machine has 1 to %u processors, not %s", most_processors, value.c_str())};
     s.machine.processors = static_cast<node_id>(*number);
   } else if (name == "report") {
     s.report_to = static_cast<int>(*number);
@@ -103,9 +105,11 @@ result<settings> read_settings(const std::string& text) {
     if (each.name != "network" && each.name != "protocol" && each.name != "interface")
       if (auto fine = set(s, each); !fine) return fine;
   if (s.machine.by && !machine_options::is_cashmere(s.machine.protocol) && s.machine.protocol != "hlrc")
-    return {errc::invalid_argument, base::format("%s runs on messages; network interfaces are for cashmere and hlrc", s.machine.protocol.c_str())};
+    return {errc::invalid_argument,
+            base::format("%s runs on messages; network interfaces are for cashmere and hlrc", s.machine.protocol.c_str())};
   if (s.machine.by && s.machine.protocol == "hlrc" && !(s.machine.by->copies_pages && s.machine.by->hardware_writes))
-    return {errc::invalid_argument, "hlrc copies pages, and without diffs its writes are forwarded by hardware; choose CHHM, CHHN or none"};
+    return {errc::invalid_argument,
+            "hlrc copies pages, and without diffs its writes are forwarded by hardware; choose CHHM, CHHN or none"};
   if (auto fine = s.machine.numbers.check(); !fine) return fine;
   return s;
 }

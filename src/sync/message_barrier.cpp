@@ -57,6 +57,7 @@ void message_barrier::take_departure(const message& m) {
 }
 
 status message_barrier::meet(bytes mine, mutable_bytes all) {
+  //~ barrier_does_not_release
   if (auto released = releases_.make(); !released) return released;
   dsm::notices news;
   protocol_.news(news);
@@ -74,6 +75,7 @@ status message_barrier::meet(bytes mine, mutable_bytes all) {
   {
     std::scoped_lock guard(lock_);
     for (auto& c : ph.from_children) {
+      //~ barrier_without_the_childrens_news
       merged.insert(merged.end(), c.begin(), c.end());
       c.clear();
     }
@@ -93,7 +95,8 @@ status message_barrier::meet(bytes mine, mutable_bytes all) {
     ph.departed = false;
   }
   for (node_id c = 0; c < children(); ++c)
-    if (auto sent = dsm::send_parcel(port_, first_child() + c, lane::request, dsm::barrier_departure, words, merged); !sent) return sent;
+    if (auto sent = dsm::send_parcel(port_, first_child() + c, lane::request, dsm::barrier_departure, words, merged); !sent)
+      return sent;
 
   dsm::notices others;
   bool known = true;

@@ -32,10 +32,13 @@ message_locks::local& message_locks::find(object_number n) {
 bool message_locks::take_here(object_number n) {
   std::scoped_lock guard(lock_);
   const auto found = locals_.find(n);
+  //~ lock_that_came_is_taken_as_one_that_was_here
   return found != locals_.end() && !found->second.came && take(found->second);
 }
 
 bool message_locks::take(local& l) {
+  //~ lock_taken_while_held
+  //~ lock_is_taken_while_it_leaves
   if (!l.here || l.holder != 0 || l.leaving) return false;
   l.holder = detail::thread_number();
   l.taken = std::min(l.taken + 1, 2u);
@@ -66,6 +69,8 @@ result<bool> message_locks::lock(object_number n, duration limit) {
     want(n, false);
     if (!got || !*got) return got;
   }
+  //~ lock_is_not_an_acquire
+  //~ lock_without_notices_is_not_an_acquire
   if (with.came)
     if (auto acquired = protocol_.acquire(with.notices); !acquired) return acquired;
   return true;
@@ -130,6 +135,7 @@ void message_locks::serve_forward(const message& m) {
     local& l = find(n);
     l.next.push_back(std::move(r));
     if (!l.here || l.holder != 0 || l.next.size() > 1) return;
+    //~ deferred_release_is_never_made
     if (releases_.owed(l.owes)) {
       l.leaving = true;
       later_->add([this, n] { make_up_for(n); });
@@ -171,11 +177,13 @@ void message_locks::make_up_for(object_number n) {
 // The lock has just left this node. Only replies are sent, so a handler may do it.
 status message_locks::pass_on(object_number n, request to) {
   dsm::notices granted;
+  //~ lock_grant_without_notices
   protocol_.notices_for(to.knowledge, granted);
   {
     // What came with the lock and was never acquired here goes on with it.
     std::scoped_lock guard(lock_);
     local& l = find(n);
+    //~ news_of_a_given_up_lock_are_lost
     granted.insert(granted.end(), l.arriving.begin(), l.arriving.end());
     l.arriving.clear();
   }
@@ -190,6 +198,7 @@ void message_locks::take_grant(const message& m) {
     if (!dsm::take_piece(m, l.arriving)) return;
     l.here = l.came = true;
     l.asked = false;
+    //~ given_up_lock_stays
     if (l.wanted != 0 || l.next.empty()) return;
     next = leave(l);  // who asked here has given up: it goes on at once
   }
@@ -220,11 +229,13 @@ status message_locks::unlock(object_number n, bool soon_wanted) {
   request next;
   bool passing = false;
   if (!put_off) {
+    //~ unlock_is_not_a_release
     if (auto released = releases_.make(); !released) return released;
     std::scoped_lock guard(lock_);
     local& l = find(n);
     l.holder = 0;
     wanted = l.wanted != 0;
+    //~ unlock_wakes_nobody
     passing = !l.next.empty();
     if (passing) next = leave(l);
   }

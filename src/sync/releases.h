@@ -28,6 +28,7 @@ class releases {
 
   // A release takes along what was put off before it began, and no more.
   status make() {
+    //~ deferred_release_counts_as_made_at_once
     const number before = last_.load();
     if (auto released = protocol_.release(); !released) return released;
     for (number done = done_.load(); done < before && !done_.compare_exchange_weak(done, before);) {

@@ -8,7 +8,8 @@
 
 namespace weft::sync {
 
-result<std::unique_ptr<word_barrier>> word_barrier::create(port& p, dsm::protocol& protocol, releases& own, const dsm::exchange& with_all) {
+result<std::unique_ptr<word_barrier>> word_barrier::create(port& p, dsm::protocol& protocol, releases& own,
+                                                           const dsm::exchange& with_all) {
   std::unique_ptr<word_barrier> b(new word_barrier(p, protocol, own));
   auto memory = dsm::lazy_memory::create(p, most_rounds * sizeof(word) + 2 * p.nodes() * most_gathered);
   if (!memory) return memory.failure();
@@ -24,12 +25,14 @@ status word_barrier::meet(bytes mine) {
   const node_id n = port_.nodes(), self = port_.self();
   if (!mine.empty()) std::memcpy(own_.base() + value_offset(self), mine.data(), mine.size());
   std::size_t round = 0;
+  //~ word_barrier_skips_rounds
   for (node_id step = 1; step < n; step *= 2, ++round) {
     const node_id to = (self + step) % n;
     if (!mine.empty())
       if (auto passed = pass_on(to, std::min(step, n - step), mine.size()); !passed) return passed;
     if (auto put = port_.put(to, windows_[to], round * sizeof(word), std::as_bytes(std::span<const word, 1>(&epoch_, 1))); !put)
       return put;
+    //~ word_barrier_wakes_nobody
     if (auto nudged = port_.nudge(to); !nudged) return nudged;
     // Acquire: what that node did before it stored is visible.
     const auto arrived = [&] { return __atomic_load_n(rounds() + round, __ATOMIC_ACQUIRE) >= epoch_; };

@@ -16,7 +16,8 @@ namespace weft::sync {
 class word_barrier final : public barriers {
  public:
   // Collective.
-  static result<std::unique_ptr<word_barrier>> create(port& p, dsm::protocol& protocol, releases& own, const dsm::exchange& with_all);
+  static result<std::unique_ptr<word_barrier>> create(port& p, dsm::protocol& protocol, releases& own,
+                                                      const dsm::exchange& with_all);
 
   status arrive_and_wait() override;
   status gather(bytes mine, mutable_bytes all) override;

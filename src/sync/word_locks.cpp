@@ -86,6 +86,7 @@ result<bool> word_locks::lock(object_number n, duration limit) {
     std::scoped_lock guard(lock_);
     held_[n] = {*i, detail::thread_number(), *before == free_after(port_.self())};
   }
+  //~ word_lock_is_not_an_acquire
   if (auto acquired = protocol_.acquire({}); !acquired) return acquired;
   return true;
 }
@@ -97,6 +98,7 @@ status word_locks::stand_in_line(object_number n, std::uint32_t i, word before) 
   const auto was = port_.swap(node, cards_[node].places, offset, name_of(port_.self(), i));
   if (!was) return was.failure();
   if (auto nudged = port_.nudge(node); !nudged) return nudged;
+  //~ kept_lock_is_not_asked_for
   if (*was == kept)
     if (auto asked = ask_for(n, before); !asked) return asked;
   // The holder ends this wait when it unlocks, or the node that keeps the lock; their failure breaks the job.
@@ -116,6 +118,7 @@ result<word> word_locks::try_for(object_number n, word self, duration limit) {
       expected = *before;
       continue;
     }
+    //~ kept_lock_is_kept_from_those_who_try
     if (auto asked = ask_for(n, *before); !asked) return asked;  // it may be kept
     if (limit == duration::zero() || port_.now() >= until) return before;
     if (dsm::broken(port_)) return status(errc::node_failed, dsm::job_broken);
@@ -145,6 +148,7 @@ status word_locks::unlock(object_number n, bool) {
     holding& h = found->second;
     i = h.place;
     // Under the lock: who leaves its name after this look sends a message, which finds the lock kept.
+    //~ kept_lock_hides_the_next
     if (h.kept && load(at(i).next) == kept) {
       h.thread = 0;
       h.owes = releases_.put_off();
@@ -153,6 +157,7 @@ status word_locks::unlock(object_number n, bool) {
     may_keep = later_ != nullptr && h.again && !h.kept && kept_ < most_kept;
   }
   if (may_keep && keep(n, i)) return {};
+  //~ word_unlock_is_not_a_release
   if (auto released = releases_.make(); !released) return released;
   {
     std::scoped_lock guard(lock_);
@@ -187,6 +192,7 @@ status word_locks::pass_on(object_number n, std::uint32_t i) {
     const auto before =
         port_.compare_swap(m, cards_[m].tails, std::uint64_t{index_of(n)} * sizeof(word), self, free_after(port_.self()));
     if (!before) return before.failure();
+    //~ word_lock_forgets_who_comes
     if (*before == self) {
       give_place(i);
       return {};
@@ -202,6 +208,7 @@ status word_locks::pass_on(object_number n, std::uint32_t i) {
   const auto node = static_cast<node_id>(next >> 32);
   const auto offset = std::uint64_t{static_cast<std::uint32_t>(next) - 1} * sizeof(place) + offsetof(place, granted);
   const auto put = port_.put(node, cards_[node].places, offset, std::as_bytes(std::span<const word, 1>(&granted, 1)));
+  //~ word_lock_wakes_nobody
   return put ? port_.nudge(node) : put.clone();
 }
 
@@ -225,6 +232,7 @@ void word_locks::take_wanted(const message& m) {
       std::scoped_lock inner(lock_);
       h = held_.find(n)->second;
     }
+    //~ kept_lock_goes_without_its_release
     if (!releases_.make_up_for(h.owes)) return;  // a failed node breaks the job
     {
       std::scoped_lock inner(lock_);

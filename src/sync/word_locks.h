@@ -38,7 +38,8 @@ class word_locks final : public locks {
     word granted;
     word next;  // 0: nobody yet; `kept`: nobody, and the node keeps the lock; else a name
   };
-  static constexpr std::uint32_t most_places = 65536;  // locks that the threads of a node hold or want, and that it keeps, at a time
+  static constexpr std::uint32_t most_places =
+      65536;  // locks that the threads of a node hold or want, and that it keeps, at a time
   static constexpr std::uint32_t most_kept = most_places - 4096;
   static constexpr word kept = ~word{0};
 
@@ -82,7 +83,7 @@ class word_locks final : public locks {
   dsm::lazy_memory tails_, places_;
   std::vector<card> cards_;
 
-  os::spin_lock lock_;  // guards all below
+  os::spin_lock lock_;               // guards all below
   std::vector<std::uint32_t> free_;  // places that have been used and are free again
   std::uint32_t used_places_ = 0;    // at some time: those from here on are free as well
   std::unordered_map<object_number, holding> held_;

@@ -47,6 +47,7 @@ result<word> words::update(object_number n, const change& how) {
 result<bool> words::change_and_ring(object_number n, word value) {
   const node_id m = manager_of(n);
   if (!protocol_.carries_notices())
+    //~ counter_is_not_a_release
     if (auto released = protocol_.release(); !released) return released;
   if (auto put = port_.put(m, cards_[m].objects, offset(n), std::as_bytes(std::span<const word, 1>(&value, 1))); !put) return put;
   // An atomic operation is performed after the put, and waits for its answer: then the value is there.
@@ -54,6 +55,7 @@ result<bool> words::change_and_ring(object_number n, word value) {
   if (!waiting) return waiting.failure();
   for (node_id node = 0; node < port_.nodes(); ++node)
     if ((*waiting >> node % 64 & 1) != 0)
+      //~ counter_rings_nobody
       if (auto rung = ring(n, node); !rung) return rung;
   return *waiting != 0;
 }

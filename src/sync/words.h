@@ -55,8 +55,8 @@ class words {
   dsm::protocol& protocol_;
   locks& locks_;
   dsm::lazy_memory own_, bells_;
-  std::vector<card> cards_;       // by node
-  std::atomic<word> rings_{0};    // of this node's; relaxed: each rings with another number
+  std::vector<card> cards_;     // by node
+  std::atomic<word> rings_{0};  // of this node's; relaxed: each rings with another number
 };
 
 }  // namespace weft::sync

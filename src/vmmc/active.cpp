@@ -55,10 +55,11 @@ std::string difference(const table& ours, const table& theirs, node_id self, nod
   for (const auto& [id, e] : ours) {
     const auto found = theirs.find(id);
     if (found == theirs.end() || found->second.name != e.name)
-      return base::format("node %u registered the active message '%s', node %u did not; all nodes register the same before open()", self,
-                          e.name.c_str(), node);
+      return base::format("node %u registered the active message '%s', node %u did not; all nodes register the same before open()",
+                          self, e.name.c_str(), node);
     if (found->second.signature != e.signature)
-      return base::format("nodes %u and %u registered the active message '%s' with different arguments", self, node, e.name.c_str());
+      return base::format("nodes %u and %u registered the active message '%s' with different arguments", self, node,
+                          e.name.c_str());
   }
   return {};
 }
@@ -97,7 +98,8 @@ station::~station() = default;
 
 handler_id station::add(std::string_view name, std::uint64_t signature, handler h) {
   if (name.empty() || name.size() > most_name)
-    throw error(errc::invalid_argument, base::format("the name of an active message has 1 to %zu bytes, not %zu", most_name, name.size()));
+    throw error(errc::invalid_argument,
+                base::format("the name of an active message has 1 to %zu bytes, not %zu", most_name, name.size()));
   const handler_id id = number_of(name);
   std::scoped_lock lock(inside_->lock);
   const std::string text(name);
@@ -107,8 +109,8 @@ handler_id station::add(std::string_view name, std::uint64_t signature, handler 
   if (!fresh && at->second.name == name)
     throw error(errc::invalid_argument, base::format("the active message '%s' is registered already", text.c_str()));
   if (!fresh)
-    throw error(errc::invalid_argument, base::format("the active messages '%s' and '%s' have the same number; rename one of them", text.c_str(),
-                                                     at->second.name.c_str()));
+    throw error(errc::invalid_argument, base::format("the active messages '%s' and '%s' have the same number; rename one of them",
+                                                     text.c_str(), at->second.name.c_str()));
   port_.on(id, std::move(h));
   return id;
 }
@@ -130,8 +132,12 @@ void station::open() {
   inside_->exchange_with_all({});  // all have registered, so all may be called
 }
 
-std::uint64_t station::malformed() const noexcept { return inside_->malformed.load(std::memory_order_relaxed); }
-void station::drop_malformed() noexcept { inside_->malformed.fetch_add(1, std::memory_order_relaxed); }
+std::uint64_t station::malformed() const noexcept {
+  return inside_->malformed.load(std::memory_order_relaxed);
+}
+void station::drop_malformed() noexcept {
+  inside_->malformed.fetch_add(1, std::memory_order_relaxed);
+}
 
 // --- segments -----------------------------------------------------------------------------------------------------------------------
 
@@ -181,8 +187,12 @@ segment::~segment() {
   inside_->port->revoke(inside_->address.window).ignore();
 }
 
-const segment_address& segment::address() const noexcept { return inside_->address; }
-std::int64_t segment::missing() const noexcept { return inside_->missing.load(); }
+const segment_address& segment::address() const noexcept {
+  return inside_->address;
+}
+std::int64_t segment::missing() const noexcept {
+  return inside_->missing.load();
+}
 
 // Bytes that came too early may complete it at once.
 void segment::expect(std::uint64_t more) {

@@ -6,7 +6,9 @@
 
 namespace weft::communication {
 
-status bound_memory::flush() { return pass(true); }
+status bound_memory::flush() {
+  return pass(true);
+}
 
 void bound_memory::flush_in_background() {
   auto outcome = pass(false);
@@ -52,7 +54,8 @@ status bound_memory::send(std::span<run> runs) {
 status bound_memory::unbind() {
   updater_.forget(*this);
   auto flushed = flush();
-  if (!flushed && flushed.code() == errc::would_block) return flushed;  // in a handler of this binding's own pass, which holds the lock
+  if (!flushed && flushed.code() == errc::would_block)
+    return flushed;  // in a handler of this binding's own pass, which holds the lock
   std::scoped_lock lock(lock_);
   ended_ = true;
   end();

@@ -47,11 +47,11 @@ class bound_memory {
   const imported to_;
   const std::uint64_t offset_;
   const binding_options options_;
-  mutable std::mutex lock_;                // guards the passes and what is below
+  mutable std::mutex lock_;                 // guards the passes and what is below
   std::atomic<std::thread::id> passing_{};  // who holds it: a handler may run inside a pass and must not wait for it
   std::vector<run> runs_;
-  bool ended_ = false;                     // by unbind()
-  status failure_;                         // of a pass in the background
+  bool ended_ = false;  // by unbind()
+  status failure_;      // of a pass in the background
   binding_statistics statistics_;
 };
 

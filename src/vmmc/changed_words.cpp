@@ -34,7 +34,8 @@ bool same(const std::byte* a, const std::byte* b) {
 bool take_changed_words(const std::byte* live, std::byte* twin, std::size_t size, std::uint64_t offset, std::vector<run>& runs) {
   bool any = false;
   for (std::size_t at = 0; at < size; at += block) {
-    if (at + block <= size && same(live + at, twin + at)) [[likely]] continue;
+    if (at + block <= size && same(live + at, twin + at)) [[likely]]
+      continue;
     for (std::size_t w = at; w < std::min(at + block, size); w += sizeof(word)) {
       // Relaxed: a word is taken whole; what it is ordered with is the flush's business.
       const word now = __atomic_load_n(reinterpret_cast<const word*>(live + w), __ATOMIC_RELAXED);

@@ -15,7 +15,8 @@ result<std::shared_ptr<bound_memory>> doubled_memory::make(updater& by, const im
   os::mapping own;
   std::byte* bound = options.local.data();
   if (options.local.empty()) {
-    void* at = ::mmap(nullptr, os::round_to_pages(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* at =
+        ::mmap(nullptr, os::round_to_pages(size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) return base::system_failure("allocating memory for a binding", errno);
     own = os::mapping(static_cast<std::byte*>(at), os::round_to_pages(size));
     bound = own.base();

@@ -15,7 +15,8 @@ class doubled_memory final : public bound_memory {
   static result<std::shared_ptr<bound_memory>> make(updater& by, const imported& to, std::uint64_t offset, std::size_t size,
                                                     const binding_options& options);
 
-  doubled_memory(updater& by, const imported& to, std::uint64_t offset, const binding_options& options, mutable_bytes bound, os::mapping own)
+  doubled_memory(updater& by, const imported& to, std::uint64_t offset, const binding_options& options, mutable_bytes bound,
+                 os::mapping own)
       : bound_memory(by, to, offset, options), bound_(bound), own_(std::move(own)), stores_(bound) {}
   ~doubled_memory() override { stores_.leave_table(); }
 

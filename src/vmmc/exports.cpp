@@ -10,10 +10,12 @@ namespace weft::communication {
 
 result<std::shared_ptr<export_record>> export_table::add(std::string_view name, const memory& m, export_options options) {
   if (name.empty() || name.size() > vmmc::most_name)
-    return {errc::invalid_argument, base::format("the name of an export has 1 to %zu bytes, not %zu", vmmc::most_name, name.size())};
+    return {errc::invalid_argument,
+            base::format("the name of an export has 1 to %zu bytes, not %zu", vmmc::most_name, name.size())};
   if (!m.base || m.size == 0) return {errc::invalid_argument, "an export needs at least one byte of memory"};
   for (const node_id n : options.nodes)
-    if (n >= port_.nodes()) return {errc::invalid_argument, base::format("there is no node %u in this job of %u", n, port_.nodes())};
+    if (n >= port_.nodes())
+      return {errc::invalid_argument, base::format("there is no node %u in this job of %u", n, port_.nodes())};
   if (!options.on_notification) options.allowed = rights(std::uint32_t(options.allowed) & ~std::uint32_t(rights::notify));
   auto record = std::make_shared<export_record>(export_record{std::string(name), m, std::move(options), {}});
   // Memory that the fabric cannot expose is better refused here than to everybody who imports it.
@@ -22,7 +24,8 @@ result<std::shared_ptr<export_record>> export_table::add(std::string_view name, 
   port_.revoke(*possible).ignore();
   std::scoped_lock lock(lock_);
   if (by_name_.size() >= vmmc::most_exports)
-    return {errc::too_large, base::format("node %u exports %zu buffers already; revoke some first", port_.self(), vmmc::most_exports)};
+    return {errc::too_large,
+            base::format("node %u exports %zu buffers already; revoke some first", port_.self(), vmmc::most_exports)};
   if (!by_name_.emplace(record->name, record).second)
     return {errc::invalid_argument, base::format("node %u exports '%s' already", port_.self(), record->name.c_str())};
   return record;
@@ -63,9 +66,11 @@ void export_table::revoke_all() {
 result<window> export_table::window_for(export_record& r, node_id node, rights need) {
   const auto& may = r.options.nodes;
   if (!may.empty() && std::find(may.begin(), may.end(), node) == may.end())
-    return {errc::no_right, base::format("node %u exports '%s' to other nodes, not to node %u", port_.self(), r.name.c_str(), node)};
+    return {errc::no_right,
+            base::format("node %u exports '%s' to other nodes, not to node %u", port_.self(), r.name.c_str(), node)};
   if (!allows(r.options.allowed, need))
-    return {errc::no_right, base::format("node %u exports '%s' without all the rights that node %u asks for", port_.self(), r.name.c_str(), node)};
+    return {errc::no_right,
+            base::format("node %u exports '%s' without all the rights that node %u asks for", port_.self(), r.name.c_str(), node)};
   if (const auto known = r.given.find(node); known != r.given.end()) return known->second;
   auto opened = port_.expose(r.memory, r.options.allowed);
   if (opened) r.given.emplace(node, *opened);
@@ -91,7 +96,12 @@ void export_table::serve_import(const message& m) {
     }
   }
   const bool refused = outcome == import_outcome::refused;
-  const word words[] = {m.words[0],          static_cast<word>(outcome), w.id, static_cast<word>(w.allowed), w.size, w.capability,
+  const word words[] = {m.words[0],
+                        static_cast<word>(outcome),
+                        w.id,
+                        static_cast<word>(w.allowed),
+                        w.size,
+                        w.capability,
                         refused ? static_cast<word>(why.code()) : 0};
   m.at.send(m.source, lane::reply, own::answer_import, words, refused ? base::bytes_of(why.sentence()) : bytes()).ignore();
 }
@@ -111,14 +121,17 @@ void export_table::serve_notification(const message& m) {
   }
   status why;
   if (!record)
-    why = {errc::revoked, base::format("node %u: a notification for what is not exported (any more) under this capability", port_.self())};
+    why = {errc::revoked,
+           base::format("node %u: a notification for what is not exported (any more) under this capability", port_.self())};
   else if (!allows(record->options.allowed, rights::notify))
     why = {errc::no_right, base::format("node %u: '%s' was exported without notifications", port_.self(), record->name.c_str())};
   else if (m.words[2] > record->memory.size || m.words[3] > record->memory.size - m.words[2])
-    why = {errc::out_of_bounds, base::format("node %u: a notification about bytes outside '%s'", port_.self(), record->name.c_str())};
+    why = {errc::out_of_bounds,
+           base::format("node %u: a notification about bytes outside '%s'", port_.self(), record->name.c_str())};
   if (why.ok()) {
     if (notifier_.push(record, {m.source, m.words[2], m.words[3], m.words[4]})) return;
-    why = {errc::too_large, base::format("node %u: more than %u notifications of node %u wait here", port_.self(), imported::most_unread, m.source)};
+    why = {errc::too_large,
+           base::format("node %u: more than %u notifications of node %u wait here", port_.self(), imported::most_unread, m.source)};
   }
   const word words[] = {1, static_cast<word>(why.code())};
   m.at.send(m.source, lane::reply, own::notify_refused, words, base::bytes_of(why.sentence())).ignore();

@@ -69,12 +69,14 @@ void group_table::work() {
     status outcome;
     if (auto refused = refusals_.extract(next.source)) outcome = std::move(refused.mapped());
     lock.unlock();
-    if (outcome.ok() && !next.of) outcome = {errc::revoked, base::format("node %u: there is no such group (any more)", port_.self())};
+    if (outcome.ok() && !next.of)
+      outcome = {errc::revoked, base::format("node %u: there is no such group (any more)", port_.self())};
     if (next.of)
       for (const node_id member : next.of->members)
         if (auto fenced = port_.fence(member); !fenced && outcome.ok()) outcome = std::move(fenced);
     const word words[] = {next.token, outcome.ok() ? 0 : 1 + static_cast<word>(outcome.code())};
-    port_.send(next.source, lane::reply, own::group_answer, words, outcome.ok() ? bytes() : base::bytes_of(outcome.sentence())).ignore();
+    port_.send(next.source, lane::reply, own::group_answer, words, outcome.ok() ? bytes() : base::bytes_of(outcome.sentence()))
+        .ignore();
     lock.lock();
   }
 }
@@ -102,7 +104,8 @@ group_state::~group_state() {
 status group_state::write(std::uint64_t offset, bytes source) {
   const std::uint64_t size = copy().size();
   if (offset > size || source.size() > size - offset)
-    return {errc::out_of_bounds, base::format("the group's memory has %llu bytes; the write would leave it", static_cast<unsigned long long>(size))};
+    return {errc::out_of_bounds,
+            base::format("the group's memory has %llu bytes; the write would leave it", static_cast<unsigned long long>(size))};
   while (!source.empty()) {
     const std::size_t piece = std::min(source.size(), most_payload);
     const word words[] = {id_, offset};
@@ -125,7 +128,8 @@ status group_state::fence() {
 namespace {
 
 // The owner imports all copies, then says the group's number under the name that the others wait for.
-result<std::pair<word, exported>> found_group(vmmc& v, state& s, const std::string& name, std::span<const node_id> members, std::size_t size) {
+result<std::pair<word, exported>> found_group(vmmc& v, state& s, const std::string& name, std::span<const node_id> members,
+                                              std::size_t size) {
   owned_group g;
   g.members.assign(members.begin(), members.end());
   g.size = size;

@@ -18,7 +18,7 @@ struct state;
 
 // At the owner: the copies of a group.
 struct owned_group {
-  std::vector<imported> copies;   // of all members
+  std::vector<imported> copies;  // of all members
   std::vector<node_id> members;
   std::uint64_t size = 0;
 };
@@ -53,7 +53,7 @@ class group_table {
   std::map<word, std::shared_ptr<owned_group>> groups_;
   std::map<node_id, status> refusals_;  // the first failure of each member's writes since its last fence
   static constexpr std::size_t most_fences = 4096;
-  std::deque<waiting_fence> fences_;    // one a member thread that waits
+  std::deque<waiting_fence> fences_;  // one a member thread that waits
   bool stopping_ = false;
   std::thread thread_;
 };

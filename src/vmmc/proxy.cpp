@@ -11,7 +11,9 @@ namespace weft {
 namespace communication {
 
 access_counters::access_counters(std::uint64_t size, access_callback at_zero)
-    : pages_((size + page - 1) / page), at_zero_(std::move(at_zero)), left_(std::make_unique<std::atomic<std::uint32_t>[]>(pages_)) {}
+    : pages_((size + page - 1) / page),
+      at_zero_(std::move(at_zero)),
+      left_(std::make_unique<std::atomic<std::uint32_t>[]>(pages_)) {}
 
 bool access_counters::arm(std::uint64_t which, std::uint32_t accesses) noexcept {
   if (which >= pages_) return false;
@@ -38,7 +40,9 @@ void access_counters::count(std::uint64_t offset, std::size_t size) {
 imported::imported(std::shared_ptr<communication::proxy> p)
     : port_(&p->state->at), node_(p->node), window_(p->window), counting_(&p->counting), proxy_(std::move(p)) {}
 
-const std::string& imported::name() const noexcept { return proxy_->name; }
+const std::string& imported::name() const noexcept {
+  return proxy_->name;
+}
 
 void imported::count(std::uint64_t offset, std::size_t size) const {
   // Acquire pairs with the release in on_access_zero: the counters are made.
@@ -57,7 +61,8 @@ status imported::arm_access_counter(std::uint64_t page, std::uint32_t accesses) 
   auto* counters = proxy_->counters.load(std::memory_order_acquire);
   if (!counters) return {errc::invalid_argument, "no access counters: call on_access_zero first"};
   if (!counters->arm(page, accesses))
-    return {errc::out_of_bounds, base::format("'%s' has no page %llu", proxy_->name.c_str(), static_cast<unsigned long long>(page))};
+    return {errc::out_of_bounds,
+            base::format("'%s' has no page %llu", proxy_->name.c_str(), static_cast<unsigned long long>(page))};
   return {};
 }
 
@@ -95,6 +100,8 @@ status imported::update_and_notify(std::uint64_t offset, bytes source, word tag)
   return sent;
 }
 
-status imported::fence() const { return proxy_->state->fence(node_); }
+status imported::fence() const {
+  return proxy_->state->fence(node_);
+}
 
 }  // namespace weft

@@ -36,7 +36,7 @@ struct proxy {
 
   std::atomic<bool> counting{false};  // relaxed: accesses at the very time of switching on may go uncounted
   std::atomic<access_counters*> counters{nullptr};
-  std::mutex lock;                    // guards all_counters
+  std::mutex lock;                                            // guards all_counters
   std::deque<std::unique_ptr<access_counters>> all_counters;  // replaced ones stay: an access may be counting
 };
 

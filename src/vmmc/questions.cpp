@@ -4,7 +4,8 @@
 
 namespace weft::communication {
 
-result<answer> questions::ask(port& at, node_id node, handler_id id, std::span<const word> words, bytes payload, port::duration limit) {
+result<answer> questions::ask(port& at, node_id node, handler_id id, std::span<const word> words, bytes payload,
+                              port::duration limit) {
   pending mine{node, {}, {}};
   std::vector<word> all = {0};
   all.insert(all.end(), words.begin(), words.end());
@@ -25,7 +26,8 @@ result<answer> questions::ask(port& at, node_id node, handler_id id, std::span<c
   if (!sent) return outcome;
   if (at.failed(node)) return at.fence(node);  // the port's own sentence about it
   if (outcome.ok() || outcome.code() == errc::timed_out)
-    return {errc::timed_out, base::format("node %u: no answer from node %u for %.3g s", at.self(), node, static_cast<double>(limit.count()) / 1e9)};
+    return {errc::timed_out,
+            base::format("node %u: no answer from node %u for %.3g s", at.self(), node, static_cast<double>(limit.count()) / 1e9)};
   return outcome;
 }
 

@@ -7,7 +7,9 @@ namespace weft {
 
 namespace {
 
-std::string exported_name(std::string_view name) { return "queue " + std::string(name); }
+std::string exported_name(std::string_view name) {
+  return "queue " + std::string(name);
+}
 
 }  // namespace
 

@@ -46,13 +46,15 @@ class store_map {
   static constexpr std::size_t page = 4096, bytes_a_word = 64, words_a_page = page / bytes_a_word;
   void take_page(std::size_t which, std::vector<run>& runs);
   void mark_pending(const std::byte* first, const std::byte* last, bool own_thread);
-  static std::atomic<std::uint64_t>* words_of(const os::mapping& m) noexcept { return reinterpret_cast<std::atomic<std::uint64_t>*>(m.base()); }
+  static std::atomic<std::uint64_t>* words_of(const os::mapping& m) noexcept {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(m.base());
+  }
 
   const mutable_bytes bound_;
   const std::size_t pages_;
-  const os::mapping byte_bits_, page_bits_;      // zeroed, lazily backed
-  std::atomic<std::uint64_t>* const bytes_;      // a bit for each byte
-  std::atomic<std::uint64_t>* const touched_;    // a bit for each page
+  const os::mapping byte_bits_, page_bits_;    // zeroed, lazily backed
+  std::atomic<std::uint64_t>* const bytes_;    // a bit for each byte
+  std::atomic<std::uint64_t>* const touched_;  // a bit for each page
 };
 
 // What the hooks call, before a store. Returns at once when the address is in no doubled memory.

@@ -40,8 +40,8 @@ result<std::shared_ptr<bound_memory>> tracked_memory::make(updater& by, const im
   auto tracker = os::write_tracker::create(bound, whole);
   if (!tracker) return tracker.failure();
   if (!options.local.empty()) std::memcpy(twins->base(), bound, whole);  // protected already: a store from now on is recorded
-  return std::shared_ptr<bound_memory>(std::make_shared<tracked_memory>(by, to, offset, options, mutable_bytes(bound, size), std::move(own),
-                                                                        std::move(*twins), std::move(*tracker)));
+  return std::shared_ptr<bound_memory>(std::make_shared<tracked_memory>(by, to, offset, options, mutable_bytes(bound, size),
+                                                                        std::move(own), std::move(*twins), std::move(*tracker)));
 }
 
 void tracked_memory::collect(std::vector<run>& runs, bool) {

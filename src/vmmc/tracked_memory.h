@@ -20,7 +20,11 @@ class tracked_memory final : public bound_memory {
 
   tracked_memory(updater& by, const imported& to, std::uint64_t offset, const binding_options& options, mutable_bytes bound,
                  os::mapping own, os::mapping twins, std::unique_ptr<os::write_tracker> tracker)
-      : bound_memory(by, to, offset, options), bound_(bound), own_(std::move(own)), twins_(std::move(twins)), tracker_(std::move(tracker)) {}
+      : bound_memory(by, to, offset, options),
+        bound_(bound),
+        own_(std::move(own)),
+        twins_(std::move(twins)),
+        tracker_(std::move(tracker)) {}
 
   mutable_bytes memory() const noexcept override { return bound_; }
   update_way way() const noexcept override { return update_way::tracked; }

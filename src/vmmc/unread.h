@@ -32,14 +32,16 @@ class unread_notifications {
     if (taken) return {};
     if (port_.failed(node)) return port_.fence(node);
     if (waited.ok() || waited.code() != errc::timed_out) return waited;
-    return {errc::timed_out, base::format("node %u: node %u has not run %u notifications for %.3g s; does it block them?", port_.self(), node,
-                                          imported::most_unread, static_cast<double>(port_.patience().count()) / 1e9)};
+    return {errc::timed_out,
+            base::format("node %u: node %u has not run %u notifications for %.3g s; does it block them?", port_.self(), node,
+                         imported::most_unread, static_cast<double>(port_.patience().count()) / 1e9)};
   }
 
   void give_back(node_id node, word how_many) {
     auto& count = counts_[node];
     std::uint32_t seen = count.load(std::memory_order_relaxed);
-    while (!count.compare_exchange_weak(seen, how_many >= seen ? 0 : seen - static_cast<std::uint32_t>(how_many), std::memory_order_relaxed)) {
+    while (!count.compare_exchange_weak(seen, how_many >= seen ? 0 : seen - static_cast<std::uint32_t>(how_many),
+                                        std::memory_order_relaxed)) {
     }
   }
 

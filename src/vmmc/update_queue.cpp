@@ -50,7 +50,9 @@ struct update_queue::inside {
 };
 
 update_queue::update_queue(std::size_t depth) : inside_(std::make_unique<inside>(depth == 0 ? 1 : depth)) {}
-update_queue::~update_queue() { finish().ignore(); }
+update_queue::~update_queue() {
+  finish().ignore();
+}
 
 status update_queue::start(const imported& to, std::uint64_t offset, bytes source) {
   if (source.size() > to.size() || offset > to.size() - source.size())

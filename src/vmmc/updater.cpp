@@ -20,18 +20,22 @@ bool can_map(const imported& to) {
 
 }  // namespace
 
-result<std::shared_ptr<bound_memory>> updater::make(const imported& to, std::uint64_t offset, std::size_t size, const binding_options& options) {
+result<std::shared_ptr<bound_memory>> updater::make(const imported& to, std::uint64_t offset, std::size_t size,
+                                                    const binding_options& options) {
   if (options.way == update_way::tracked) return tracked_memory::make(*this, to, offset, size, options);
   if (options.way == update_way::doubled) return doubled_memory::make(*this, to, offset, size, options);
   std::byte* there = to.port().mapped(to.node(), to.window());
   if (!there)
-    return {errc::unavailable,
-            base::format("the %s fabric cannot map memory of node %u; bind it 'tracked' or 'doubled'", to.port().name(), to.node())};
-  if (!options.local.empty()) return {errc::invalid_argument, "a mapped binding has no local memory: the remote memory itself is there"};
-  return std::shared_ptr<bound_memory>(std::make_shared<mapped_memory>(*this, to, offset, mutable_bytes(there + offset, size), options));
+    return {errc::unavailable, base::format("the %s fabric cannot map memory of node %u; bind it 'tracked' or 'doubled'",
+                                            to.port().name(), to.node())};
+  if (!options.local.empty())
+    return {errc::invalid_argument, "a mapped binding has no local memory: the remote memory itself is there"};
+  return std::shared_ptr<bound_memory>(
+      std::make_shared<mapped_memory>(*this, to, offset, mutable_bytes(there + offset, size), options));
 }
 
-result<std::shared_ptr<bound_memory>> updater::bind(const imported& to, std::uint64_t offset, std::size_t size, binding_options options) {
+result<std::shared_ptr<bound_memory>> updater::bind(const imported& to, std::uint64_t offset, std::size_t size,
+                                                    binding_options options) {
   if (offset % sizeof(word) != 0 || size % sizeof(word) != 0 || size == 0)
     return {errc::invalid_argument, "a binding's offset and size are multiples of 8, its size is not 0"};
   if (offset > to.size() || size > to.size() - offset)
@@ -39,7 +43,8 @@ result<std::shared_ptr<bound_memory>> updater::bind(const imported& to, std::uin
                                               static_cast<unsigned long long>(to.size()))};
   if (!allows(to.allowed(), rights::write))
     return {errc::no_right, base::format("node %u exports '%s' without the right to write", to.node(), to.name().c_str())};
-  if (!options.local.empty() && options.local.size() < size) return {errc::invalid_argument, "the local memory is smaller than the binding"};
+  if (!options.local.empty() && options.local.size() < size)
+    return {errc::invalid_argument, "the local memory is smaller than the binding"};
   if (options.way == update_way::automatic)
     options.way = options.local.empty() && can_map(to) ? update_way::mapped : update_way::tracked;
   auto made = make(to, offset, size, options);
@@ -95,7 +100,8 @@ void updater::work() {
       changed_.wait(lock, [&] { return stopping_ || !bindings_.empty(); });
       continue;
     }
-    const auto next = std::min_element(bindings_.begin(), bindings_.end(), [](const auto& a, const auto& b) { return a.due < b.due; });
+    const auto next =
+        std::min_element(bindings_.begin(), bindings_.end(), [](const auto& a, const auto& b) { return a.due < b.due; });
     if (const auto due = next->due; due > clock::now()) {
       changed_.wait_until(lock, due);
       continue;  // a binding may have come or gone, even when the time is up

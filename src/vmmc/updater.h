@@ -28,7 +28,8 @@ class updater {
  private:
   using clock = std::chrono::steady_clock;
 
-  result<std::shared_ptr<bound_memory>> make(const imported& to, std::uint64_t offset, std::size_t size, const binding_options& options);
+  result<std::shared_ptr<bound_memory>> make(const imported& to, std::uint64_t offset, std::size_t size,
+                                             const binding_options& options);
   void add(std::shared_ptr<bound_memory> b);
   void work();
   static clock::time_point due_of(const bound_memory& b);

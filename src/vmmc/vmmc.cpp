@@ -30,7 +30,8 @@ void register_handlers(const std::shared_ptr<state>& s) {
   on(own::notify_refused, [](state& t, const message& m) {
     if (m.words.size() != 2 || m.words[1] > static_cast<word>(errc::system)) return;
     t.unread.give_back(m.source, m.words[0]);
-    t.unread.refused(m.source, {static_cast<errc>(m.words[1]), {reinterpret_cast<const char*>(m.payload.data()), m.payload.size()}});
+    t.unread.refused(m.source,
+                     {static_cast<errc>(m.words[1]), {reinterpret_cast<const char*>(m.payload.data()), m.payload.size()}});
   });
   on(own::group_write, [](state& t, const message& m) { t.groups.serve_write(m); });
   on(own::group_fence, [](state& t, const message& m) { t.groups.serve_fence(m); });
@@ -50,10 +51,16 @@ exported& exported::operator=(exported&& other) noexcept {
   return *this;
 }
 
-exported::~exported() { revoke().ignore(); }
+exported::~exported() {
+  revoke().ignore();
+}
 
-const std::string& exported::name() const noexcept { return record_->name; }
-const memory& exported::memory() const noexcept { return record_->memory; }
+const std::string& exported::name() const noexcept {
+  return record_->name;
+}
+const memory& exported::memory() const noexcept {
+  return record_->memory;
+}
 
 status exported::revoke() {
   if (!record_) return {errc::revoked, "nothing is exported here"};
@@ -74,7 +81,8 @@ result<imported> vmmc::import_memory(node_id node, std::string_view name, import
   const word words[] = {static_cast<word>(options.need)};
   while (true) {
     const auto left = options.limit - (port().now() - start);
-    auto got = state_->asked.ask(port(), node, own::ask_import, words, base::bytes_of(name), std::max<port::duration>(left, first_pause));
+    auto got =
+        state_->asked.ask(port(), node, own::ask_import, words, base::bytes_of(name), std::max<port::duration>(left, first_pause));
     if (!got) return {got.code(), base::format("cannot import '%s': %s", std::string(name).c_str(), got.sentence().c_str())};
     const auto& w = got->words;
     if (w.size() != 6) return {errc::system, base::format("node %u answered an import by nonsense", node)};
@@ -117,10 +125,18 @@ binding::~binding() {
   if (bound_) unbind().ignore();
 }
 
-mutable_bytes binding::memory() const noexcept { return bound_->memory(); }
-update_way binding::way() const noexcept { return bound_->way(); }
-status binding::flush() { return bound_ ? bound_->flush() : status(errc::invalid_argument, "nothing is bound"); }
-binding_statistics binding::statistics() const { return bound_->statistics(); }
+mutable_bytes binding::memory() const noexcept {
+  return bound_->memory();
+}
+update_way binding::way() const noexcept {
+  return bound_->way();
+}
+status binding::flush() {
+  return bound_ ? bound_->flush() : status(errc::invalid_argument, "nothing is bound");
+}
+binding_statistics binding::statistics() const {
+  return bound_->statistics();
+}
 
 status binding::unbind() {
   if (!bound_) return {errc::invalid_argument, "nothing is bound"};
@@ -135,10 +151,18 @@ result<binding> vmmc::bind(const imported& to, std::uint64_t offset, std::size_t
 
 // --- groups -------------------------------------------------------------------------------------------------------------------------
 
-std::span<const std::byte> multicast_group::memory() const noexcept { return group_->copy(); }
-node_id multicast_group::owner() const noexcept { return group_->owner(); }
-status multicast_group::write(std::uint64_t offset, bytes source) { return group_->write(offset, source); }
-status multicast_group::fence() { return group_->fence(); }
+std::span<const std::byte> multicast_group::memory() const noexcept {
+  return group_->copy();
+}
+node_id multicast_group::owner() const noexcept {
+  return group_->owner();
+}
+status multicast_group::write(std::uint64_t offset, bytes source) {
+  return group_->write(offset, source);
+}
+status multicast_group::fence() {
+  return group_->fence();
+}
 
 result<multicast_group> vmmc::join(std::string_view name, std::span<const node_id> members, std::size_t size) {
   auto joined = join_group(*this, state_, name, members, size);
@@ -153,11 +177,21 @@ vmmc::vmmc(weft::port& port, const exchange& with_all) : state_(std::make_shared
   with_all({});  // nobody asks before all can answer
 }
 
-vmmc::~vmmc() { state_->close(); }
+vmmc::~vmmc() {
+  state_->close();
+}
 
-weft::port& vmmc::port() const noexcept { return state_->at; }
-status vmmc::fence(node_id node) { return state_->fence(node); }
-void vmmc::block_notifications() { state_->notes.block(); }
-void vmmc::unblock_notifications() { state_->notes.unblock(); }
+weft::port& vmmc::port() const noexcept {
+  return state_->at;
+}
+status vmmc::fence(node_id node) {
+  return state_->fence(node);
+}
+void vmmc::block_notifications() {
+  state_->notes.block();
+}
+void vmmc::unblock_notifications() {
+  state_->notes.unblock();
+}
 
 }  // namespace weft

@@ -46,7 +46,9 @@ extern "C" {
 void __real__ZN4weft3jobD1Ev(weft::job*);
 
 // A job is a pointer to its state: the program's is the one job's.
-void __wrap__ZN4weft3jobC1EiPPc(void* job, int, char**) { std::memcpy(job, static_cast<const void*>(the_job), sizeof(weft::job)); }
+void __wrap__ZN4weft3jobC1EiPPc(void* job, int, char**) {
+  std::memcpy(job, static_cast<const void*>(the_job), sizeof(weft::job));
+}
 void __wrap__ZN4weft3jobD1Ev(weft::job* job) {
   if (job == the_job) __real__ZN4weft3jobD1Ev(job);
 }

@@ -84,7 +84,9 @@ meeting* meeting::create(node_id nodes) {
   return m;
 }
 
-void meeting::destroy(meeting* m) { ::munmap(m, sizeof(meeting) + m->nodes_ * note_bytes); }
+void meeting::destroy(meeting* m) {
+  ::munmap(m, sizeof(meeting) + m->nodes_ * note_bytes);
+}
 
 void meeting::arrive_if_complete() {
   if (arrived_.load() < expected_.load()) return;
@@ -127,7 +129,9 @@ std::vector<std::byte> pattern(std::uint64_t seed, std::size_t size) {
   return data;
 }
 
-bool same(bytes a, bytes b) { return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0); }
+bool same(bytes a, bytes b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
 
 fabric::fabric_options options_for(const setup& what, node_id self) {
   fabric::fabric_options o;

@@ -30,7 +30,8 @@ struct setup {
   node_id nodes = 2;
   std::function<void(node_id self, std::vector<base::byte_buffer>& cards)> edit_cards = {};  // what a node is told about the others
   std::string narrowed = {};  // of ofi: what it does without (WEFT_OFI)
-  std::function<void()> meanwhile = {};  // what the test itself does once the nodes run; threads belong here, because nodes are forked
+  std::function<void()> meanwhile =
+      {};  // what the test itself does once the nodes run; threads belong here, because nodes are forked
 
   std::string label() const;  // usable in a test's name
   friend void PrintTo(const setup& s, std::ostream* out) { *out << s.label(); }
@@ -52,7 +53,10 @@ class meeting {
 
   void barrier();
   // Without this node: for tests in which nodes are lost.
-  void leave() { expected_.fetch_sub(1); arrive_if_complete(); }
+  void leave() {
+    expected_.fetch_sub(1);
+    arrive_if_complete();
+  }
 
   // Collective: everybody's value, by node.
   template <typename T>

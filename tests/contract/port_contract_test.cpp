@@ -28,9 +28,9 @@ class port_contract : public ::testing::TestWithParam<setup> {
   int rounds(int many) const { return std::max(4, many / (impaired() ? 8 : 1) / (nodes() > 2 ? 4 : 1)); }
 };
 
-#define OK(expression)                              \
-  do {                                              \
-    auto&& outcome_ = (expression);                 \
+#define OK(expression)                                 \
+  do {                                                 \
+    auto&& outcome_ = (expression);                    \
     ASSERT_TRUE(outcome_.ok()) << outcome_.sentence(); \
   } while (false)
 
@@ -75,7 +75,8 @@ TEST_P(port_contract, put_delivers_any_size_at_any_alignment_and_touches_nothing
     windows w(port, where, size * port.nodes());  // one part for every source
     const std::size_t sizes[] = {0, 1, 7, 8, 9, 63, 64, 1400, 1473, 4095, 4096, 4097, 8192, 32768, 65535, 65536, 65537, 300000};
     base::random r(port.self() + 1);
-    std::vector<std::vector<std::byte>> expected(port.nodes(), std::vector<std::byte>(size));  // what this node wrote at each target
+    std::vector<std::vector<std::byte>> expected(port.nodes(),
+                                                 std::vector<std::byte>(size));  // what this node wrote at each target
     for (int i = 0; i < turns; ++i) {
       const auto to = static_cast<node_id>(r.below(port.nodes()));
       const std::size_t n = sizes[r.below(std::size(sizes))], at = r.below(size - n + 1);
@@ -322,8 +323,7 @@ TEST_P(port_contract, messages_arrive_once_whole_and_in_order_on_each_lane) {
       auto& expected = next[m.source * lanes + static_cast<std::size_t>(m.lane)];
       const bool in_order = m.words[0] == expected++;
       const auto data = pattern(m.words[0] + m.source, m.payload.size());
-      const bool whole = m.words.size() == 1 + m.words[0] % most_words && m.words.back() == m.words[0] &&
-                         same(m.payload, data);
+      const bool whole = m.words.size() == 1 + m.words[0] % most_words && m.words.back() == m.words[0] && same(m.payload, data);
       if (!in_order || !whole) ++wrong;
       ++arrived;
     });
@@ -634,34 +634,33 @@ TEST_P(port_contract, a_wait_ends_at_its_deadline_and_by_a_nudge) {
 
 TEST_P(port_contract, the_nodes_left_hear_of_a_node_that_died) {
   if (nodes() == 1) return;
-  run_on_nodes(
-      GetParam(),
-      [&](fabric& port, meeting& where) {
-        windows w(port, where, 4096);
-        const node_id victim = port.nodes() - 1;
-        port.on(h_ask, [](const message&) {});  // never answers
-        where.barrier();
-        if (port.self() == victim) {
-          where.leave();
-          die(GetParam(), port);
-        }
-        const auto start = std::chrono::steady_clock::now();
-        status s;
-        while (s.ok() && std::chrono::steady_clock::now() - start < 15s) {
-          s = port.put(victim, w.all[victim], 0, bytes_of(word{1}));
-          if (s.ok()) s = port.fence(victim);
-          if (s.ok()) s = port.send(victim, lane::request, h_ask, {});
-          if (s.ok()) port.wait([&] { return port.failed(victim); }, 100ms).ignore();
-        }
-        ASSERT_FALSE(s.ok());
-        EXPECT_EQ(s.code(), errc::node_failed) << s.sentence();
-        EXPECT_NE(s.sentence().find("node " + std::to_string(victim)), std::string::npos) << s.sentence();
-        EXPECT_LT(std::chrono::steady_clock::now() - start, 6s);
-        // The others go on with each other.
-        for (node_id n = 0; n < victim; ++n) OK(port.put(n, w.all[n], 8, bytes_of(word{2})));
-        for (node_id n = 0; n < victim; ++n) OK(port.fence(n));
-      },
-      {GetParam().nodes - 1});
+  run_on_nodes(GetParam(),
+               [&](fabric& port, meeting& where) {
+                 windows w(port, where, 4096);
+                 const node_id victim = port.nodes() - 1;
+                 port.on(h_ask, [](const message&) {});  // never answers
+                 where.barrier();
+                 if (port.self() == victim) {
+                   where.leave();
+                   die(GetParam(), port);
+                 }
+                 const auto start = std::chrono::steady_clock::now();
+                 status s;
+                 while (s.ok() && std::chrono::steady_clock::now() - start < 15s) {
+                   s = port.put(victim, w.all[victim], 0, bytes_of(word{1}));
+                   if (s.ok()) s = port.fence(victim);
+                   if (s.ok()) s = port.send(victim, lane::request, h_ask, {});
+                   if (s.ok()) port.wait([&] { return port.failed(victim); }, 100ms).ignore();
+                 }
+                 ASSERT_FALSE(s.ok());
+                 EXPECT_EQ(s.code(), errc::node_failed) << s.sentence();
+                 EXPECT_NE(s.sentence().find("node " + std::to_string(victim)), std::string::npos) << s.sentence();
+                 EXPECT_LT(std::chrono::steady_clock::now() - start, 6s);
+                 // The others go on with each other.
+                 for (node_id n = 0; n < victim; ++n) OK(port.put(n, w.all[n], 8, bytes_of(word{2})));
+                 for (node_id n = 0; n < victim; ++n) OK(port.fence(n));
+               },
+               {GetParam().nodes - 1});
 }
 
 TEST_P(port_contract, nonsense_is_refused_with_a_sentence) {

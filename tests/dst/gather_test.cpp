@@ -29,7 +29,8 @@ void run(const char* protocol, weft::node_id nodes, std::uint64_t seed) {
       const value mine{turn, n.id(), seed};
       n.space().gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
       for (std::uint64_t from = 0; from < nodes; ++from)
-        EXPECT_EQ(all[from], (value{turn, from, seed})) << protocol << ", " << nodes << " nodes, seed " << seed << ", node " << n.id();
+        EXPECT_EQ(all[from], (value{turn, from, seed}))
+            << protocol << ", " << nodes << " nodes, seed " << seed << ", node " << n.id();
       c.time().progress();
     }
   });

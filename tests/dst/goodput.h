@@ -6,8 +6,8 @@
 namespace dst {
 
 struct goodput_options {
-  double loss = 0;                                   // each way
-  double bytes_per_nanosecond = 8;                   // of the wire
+  double loss = 0;                  // each way
+  double bytes_per_nanosecond = 8;  // of the wire
   weft::base::nanoseconds one_way = 25 * weft::base::microsecond;
   weft::base::nanoseconds time = 100 * weft::base::millisecond;
   unsigned long long seed = 1;

@@ -49,10 +49,14 @@ int usage() {
 bool parse(int argc, char** argv, arguments& into) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    if (name == "--verbose") into.verbose = true;
-    else if (name == "--must-fail") into.must_fail = true;
-    else if (name == "--goodput") into.goodput = true;
-    else if (i + 1 == argc) return false;
+    if (name == "--verbose")
+      into.verbose = true;
+    else if (name == "--must-fail")
+      into.must_fail = true;
+    else if (name == "--goodput")
+      into.goodput = true;
+    else if (i + 1 == argc)
+      return false;
     else if (const std::string_view value = argv[++i]; name == "--seed") {
       const auto seed = weft::base::parse_number(value);
       if (!seed) return false;
@@ -68,7 +72,8 @@ bool parse(int argc, char** argv, arguments& into) {
       const auto planted = dst::plant_named(value);
       if (!planted) return false;
       into.planted = *planted;
-    } else return false;
+    } else
+      return false;
   }
   return true;
 }
@@ -79,8 +84,10 @@ int check_goodput() {
   const double without = dst::goodput(clean);
   double worst = 1e9;
   for (lossy.seed = 1; lossy.seed <= 5; ++lossy.seed) worst = std::min(worst, dst::goodput(lossy));
-  std::printf("goodput, 64 KiB datagrams, 50 us round trip, 2 MiB window, 8 GB/s wire: no loss %.2f GB/s; 5%% loss each way %.2f GB/s "
-              "(worst of 5 seeds): %.0f%%\n", without, worst, 100 * worst / without);
+  std::printf(
+      "goodput, 64 KiB datagrams, 50 us round trip, 2 MiB window, 8 GB/s wire: no loss %.2f GB/s; 5%% loss each way %.2f GB/s "
+      "(worst of 5 seeds): %.0f%%\n",
+      without, worst, 100 * worst / without);
   return worst >= 0.5 * without ? 0 : 1;
 }
 

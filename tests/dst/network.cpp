@@ -22,7 +22,8 @@ wr::seal::key key_of_another_job() {
 
 }  // namespace
 
-network::network(const network_options& options) : options_(options), random_(options.seed ^ 0x6e65745f), other_job_(key_of_another_job()) {
+network::network(const network_options& options)
+    : options_(options), random_(options.seed ^ 0x6e65745f), other_job_(key_of_another_job()) {
   for (node_id i = 0; i < options.nodes * options.nodes; ++i) {
     auto faults = options.faults, quiet = options.quiet;
     faults.seed = options.seed * 1000003 + i;
@@ -51,16 +52,20 @@ void network::push(nanoseconds now, node_id from, node_id to, bytes datagram) {
 // The adversary sees and sends everything, but has no key.
 void network::interfere(nanoseconds now, node_id from, node_id to, bytes datagram) {
   const auto any = [&] { return static_cast<node_id>(random_.below(options_.nodes)); };
-  if (captured_.size() < most_captured) captured_.emplace_back(datagram.begin(), datagram.end());
-  else captured_[random_.below(most_captured)].assign(datagram.begin(), datagram.end());
+  if (captured_.size() < most_captured)
+    captured_.emplace_back(datagram.begin(), datagram.end());
+  else
+    captured_[random_.below(most_captured)].assign(datagram.begin(), datagram.end());
   const auto& old = captured_[random_.below(captured_.size())];
   weft::base::byte_buffer forged(datagram.begin(), datagram.end());
   switch (random_.below(6)) {
-    case 0: push(now, from, to, old); break;                              // replayed where it was, or somewhere else
+    case 0: push(now, from, to, old); break;  // replayed where it was, or somewhere else
     case 1: push(now, any(), any(), old); break;
-    case 2: for (auto& b : forged) b = static_cast<std::byte>(random_.next()); break;
+    case 2:
+      for (auto& b : forged) b = static_cast<std::byte>(random_.next());
+      break;
     case 3: forged[random_.below(wr::header_bytes)] ^= std::byte{1} << random_.below(8); break;
-    case 4: {                                                             // the other job's, with or without our group
+    case 4: {  // the other job's, with or without our group
       auto h = weft::base::load<wr::header>(forged.data());
       if (random_.chance(0.5)) h.group ^= 1;
       wr::header_buffer sealed;
@@ -68,7 +73,7 @@ void network::interfere(nanoseconds now, node_id from, node_id to, bytes datagra
       std::copy(sealed.begin(), sealed.end(), forged.begin());
       break;
     }
-    default: {                                                            // two datagrams spliced
+    default: {  // two datagrams spliced
       const std::size_t at_byte = random_.below(std::min(forged.size(), old.size()) + 1);
       forged.resize(at_byte);
       forged.insert(forged.end(), old.begin() + static_cast<std::ptrdiff_t>(at_byte), old.end());

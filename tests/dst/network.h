@@ -22,9 +22,9 @@ using weft::base::nanoseconds;
 
 struct network_options {
   weft::node_id nodes = 2;
-  weft::fabric::reliable::impairment faults;        // while they last
-  weft::fabric::reliable::impairment quiet;         // afterwards: delay only
-  double adversary = 0;                             // share of datagrams that provoke one of the adversary's
+  weft::fabric::reliable::impairment faults;  // while they last
+  weft::fabric::reliable::impairment quiet;   // afterwards: delay only
+  double adversary = 0;                       // share of datagrams that provoke one of the adversary's
   std::size_t mtu = 65507;
   std::uint64_t seed = 1;
   std::uint64_t group = 0;
@@ -55,7 +55,8 @@ class network {
 
  private:
   struct path {
-    explicit path(const weft::fabric::reliable::impairment& faults, const weft::fabric::reliable::impairment& quiet, std::size_t bytes)
+    explicit path(const weft::fabric::reliable::impairment& faults, const weft::fabric::reliable::impairment& quiet,
+                  std::size_t bytes)
         : impaired(faults), clean(quiet), mtu(bytes) {}
     weft::fabric::reliable::impaired_path impaired, clean;
     std::size_t mtu;

@@ -29,12 +29,15 @@ wr::link_options choose_link(weft::base::random& r, const wr::seal& sealer) {
   wr::link_options o;
   o.group = job_group;
   o.sealer = &sealer;
-  o.datagram_bytes = r.chance(0.2) ? r.between(wr::least_datagram_bytes, wr::most_datagram_bytes) : sizes[r.below(std::size(sizes))];
+  o.datagram_bytes =
+      r.chance(0.2) ? r.between(wr::least_datagram_bytes, wr::most_datagram_bytes) : sizes[r.below(std::size(sizes))];
   for (std::size_t l = 0; l < weft::lanes; ++l) {
     o.send_buffer_bytes[l] = buffers[r.below(std::size(buffers))];
     o.receive_buffer_bytes[l] = buffers[r.below(std::size(buffers))];
-    if (r.chance(0.2)) o.credit_bytes[l] = o.receive_buffer_bytes[l] * r.between(2, 4);
-    else if (r.chance(0.1)) o.credit_bytes[l] = wr::first_credit;
+    if (r.chance(0.2))
+      o.credit_bytes[l] = o.receive_buffer_bytes[l] * r.between(2, 4);
+    else if (r.chance(0.1))
+      o.credit_bytes[l] = wr::first_credit;
   }
   o.ack_delay = static_cast<nanoseconds>(r.between(0, 500)) * microsecond;
   o.min_retry = static_cast<nanoseconds>(r.between(300, 5000)) * microsecond;
@@ -74,11 +77,12 @@ plan plan::from(std::uint64_t seed, const wr::seal& sealer, plant planted) {
 
 std::string plan::text() const {
   return weft::base::format(
-      "%u nodes, datagrams of %zu bytes, faults for %lld ms: %s; adversary %.1f%%, %llu records each; chances: pause %g refuse %g mtu %g "
+      "%u nodes, datagrams of %zu bytes, faults for %lld ms: %s; adversary %.1f%%, %llu records each; chances: pause %g refuse %g "
+      "mtu %g "
       "discard %g cut %g lazy %.2f%s",
       nodes, link.datagram_bytes, static_cast<long long>(fault_time / millisecond), net.faults.text().c_str(), net.adversary * 100,
-      static_cast<unsigned long long>(records_each), pause_chance, refuse_chance, mtu_chance, discard_chance, cut_chance, lazy_chance,
-      restart ? "; a restart at the end" : "");
+      static_cast<unsigned long long>(records_each), pause_chance, refuse_chance, mtu_chance, discard_chance, cut_chance,
+      lazy_chance, restart ? "; a restart at the end" : "");
 }
 
 }  // namespace dst

@@ -29,7 +29,9 @@ struct world {
   std::array<weft::queue, nodes> queues;
 
   world(network_style style, std::uint64_t seed)
-      : by(seed), time({.nodes = nodes}, by), network({nodes, style, seed % 4 == 0 ? std::size_t{1} : std::size_t{64}, seed}, time) {
+      : by(seed),
+        time({.nodes = nodes}, by),
+        network({nodes, style, seed % 4 == 0 ? std::size_t{1} : std::size_t{64}, seed}, time) {
     for (node_id n = 0; n < nodes; ++n) {
       memory[n] = network.port(n).allocate(4096).or_throw();
       windows[n] = network.port(n).expose(memory[n], weft::rights::all).or_throw();
@@ -39,8 +41,7 @@ struct world {
   word& slot(node_id at, std::size_t i) { return reinterpret_cast<word*>(memory[at].base)[i]; }
 
   void run(const std::function<void(weft::port&)>& body) {
-    for (node_id n = 0; n < nodes; ++n)
-      time.add_thread(n, "n" + std::to_string(n), [this, n, &body] { body(network.port(n)); });
+    for (node_id n = 0; n < nodes; ++n) time.add_thread(n, "n" + std::to_string(n), [this, n, &body] { body(network.port(n)); });
     time.run();
     ASSERT_FALSE(time.failure()) << *time.failure();
   }

@@ -19,7 +19,8 @@ class record_stream {
  public:
   record_stream() = default;
   record_stream(std::uint64_t seed, weft::node_id from, weft::node_id to, weft::lane which, std::size_t datagram_bytes)
-      : seed_(seed * 0x9e3779b97f4a7c15u ^ (std::uint64_t{from} << 40 | std::uint64_t{to} << 20 | static_cast<std::uint64_t>(which))),
+      : seed_(seed * 0x9e3779b97f4a7c15u ^
+              (std::uint64_t{from} << 40 | std::uint64_t{to} << 20 | static_cast<std::uint64_t>(which))),
         datagram_bytes_(datagram_bytes) {}
 
   // The record with this number. The view is valid until the next call.
@@ -44,11 +45,21 @@ class record_stream {
     using weft::fabric::reliable::link;
     const std::size_t capacity = datagram_bytes_ - weft::fabric::reliable::header_bytes - weft::fabric::reliable::chunk_head_bytes;
     switch (random.below(32)) {
-      case 0: case 1: case 2: return 0;
-      case 3: case 4: case 5: case 6: return random.between(capacity - 6, std::min(capacity + 6, link::most_record));
+      case 0:
+      case 1:
+      case 2: return 0;
+      case 3:
+      case 4:
+      case 5:
+      case 6: return random.between(capacity - 6, std::min(capacity + 6, link::most_record));
       case 7: return random.below(8192);
       case 8: return random.chance(0.3) ? link::most_record - random.below(2) : random.below(4096);
-      case 9: case 10: case 11: case 12: case 13: case 14: return random.between(65, 1024);
+      case 9:
+      case 10:
+      case 11:
+      case 12:
+      case 13:
+      case 14: return random.between(65, 1024);
       default: return random.between(1, 64);
     }
   }

@@ -33,7 +33,8 @@ void run(const char* protocol, std::uint64_t seed) {
     c.time().progress();
   };
   c.run([&](cluster::node& n) {
-    auto* base = static_cast<std::byte*>(n.space().allocate_together(2 * weft::dsm::page_bytes, weft::dsm::page_bytes, weft::placement::on(0)));
+    auto* base = static_cast<std::byte*>(
+        n.space().allocate_together(2 * weft::dsm::page_bytes, weft::dsm::page_bytes, weft::placement::on(0)));
     n.space().barrier();
     const auto all = [&n, &section, base](std::uint32_t first, std::uint32_t last, bool write) {
       for (std::uint32_t i = 0; i < rounds; ++i)
@@ -55,7 +56,8 @@ TEST_P(second_thread, reads_nothing_that_the_first_is_about_to_drop) {
   for (std::uint64_t seed = 1; seed <= 30 && !HasFailure(); ++seed) run(GetParam().name, seed);
 }
 
-INSTANTIATE_TEST_SUITE_P(protocols, second_thread, testing::ValuesIn(protocols), [](const auto& of) { return test_name(of.param); });
+INSTANTIATE_TEST_SUITE_P(protocols, second_thread, testing::ValuesIn(protocols),
+                         [](const auto& of) { return test_name(of.param); });
 
 }  // namespace
 }  // namespace dst

@@ -16,13 +16,15 @@ using weft::base::second;
 
 namespace {
 
-constexpr std::size_t most_inbox = 512;                      // datagrams, as a socket buffer is bounded
-constexpr nanoseconds drain_time = second;                   // simulated; several times the longest back-off
+constexpr std::size_t most_inbox = 512;     // datagrams, as a socket buffer is bounded
+constexpr nanoseconds drain_time = second;  // simulated; several times the longest back-off
 constexpr nanoseconds reply_time = second;
-constexpr std::uint64_t most_steps_at_once = 20000;          // a link that asks to be called again and again for nothing
+constexpr std::uint64_t most_steps_at_once = 20000;  // a link that asks to be called again and again for nothing
 constexpr lane both[] = {lane::request, lane::reply};
 
-std::size_t index(lane l) { return static_cast<std::size_t>(l); }
+std::size_t index(lane l) {
+  return static_cast<std::size_t>(l);
+}
 
 wr::seal::key key_of(std::uint64_t seed) {
   wr::seal::key key{};
@@ -232,7 +234,8 @@ void world::misfortune(node_id n) {
   if (random_.chance(plan_.pause_chance)) nodes_[n].paused_until = soon();
   if (random_.chance(plan_.refuse_chance)) nodes_[n].refuses_until = soon();
   if (random_.chance(plan_.cut_chance)) net_.cut(n, any_peer(), soon());  // one direction only
-  if (random_.chance(plan_.discard_chance)) nodes_[n].to[any_peer()].link->discard(random_.chance(0.5) ? lane::request : lane::reply);
+  if (random_.chance(plan_.discard_chance))
+    nodes_[n].to[any_peer()].link->discard(random_.chance(0.5) ? lane::request : lane::reply);
   if (random_.chance(plan_.mtu_chance)) {
     const node_id peer = any_peer();
     const std::size_t mtu = random_.between(wr::least_datagram_bytes, plan_.link.datagram_bytes);
@@ -318,7 +321,8 @@ std::string world::summary() const {
     }
   const auto u = [](std::uint64_t v) { return static_cast<unsigned long long>(v); };
   return format(
-      "%llu records in %llu datagrams, %.1f ms; again %llu (timeouts %llu, losses seen %llu, tail %llu), pieces %llu, duplicates %llu, "
+      "%llu records in %llu datagrams, %.1f ms; again %llu (timeouts %llu, losses seen %llu, tail %llu), pieces %llu, duplicates "
+      "%llu, "
       "stale rounds %llu, refused %llu, rounds %llu, rejected %llu",
       u(records), u(sum.datagrams_out), static_cast<double>(now_) / 1e6, u(sum.retransmitted), u(sum.timeouts), u(sum.losses_seen),
       u(sum.tail_probes), u(sum.pieces_out), u(sum.duplicates), u(sum.stale_rounds), u(sum.refused), u(sum.rounds_announced),

@@ -25,10 +25,10 @@ struct plan {
   wr::link_options link;
   network_options net;
   nanoseconds fault_time = 0;
-  std::uint64_t records_each = 0;      // a lane and an ordered pair, during the faults
+  std::uint64_t records_each = 0;  // a lane and an ordered pair, during the faults
   double pause_chance = 0, refuse_chance = 0, mtu_chance = 0, discard_chance = 0, cut_chance = 0;  // each time a node wakes
-  double lazy_chance = 0;              // that a consumer leaves what has just arrived for later
-  bool restart = false;                // one node loses its state at the end
+  double lazy_chance = 0;  // that a consumer leaves what has just arrived for later
+  bool restart = false;    // one node loses its state at the end
 
   static plan from(std::uint64_t seed, const wr::seal& sealer, plant planted);
   std::string text() const;
@@ -41,7 +41,7 @@ class world {
   // Nothing if all went well; otherwise what did not.
   std::optional<std::string> run();
 
-  std::uint64_t trace() const { return trace_; }   // a hash of everything that happened, and when
+  std::uint64_t trace() const { return trace_; }  // a hash of everything that happened, and when
   std::string summary() const;
   const plan& planned() const { return plan_; }
 
@@ -52,8 +52,8 @@ class world {
     std::array<std::uint64_t, 2> pushed{}, popped{}, target{};
   };
   struct node {
-    std::vector<connection> to;                            // by peer; the own entry is unused
-    std::vector<weft::base::byte_buffer> inbox;            // what its socket holds; bounded
+    std::vector<connection> to;                  // by peer; the own entry is unused
+    std::vector<weft::base::byte_buffer> inbox;  // what its socket holds; bounded
     nanoseconds wake_at = 0, paused_until = 0, refuses_until = 0;
   };
 
@@ -92,7 +92,7 @@ class world {
   nanoseconds now_ = 0;
   std::uint64_t steps_at_now_ = 0;
   bool faulty_ = true;
-  bool refusing_ = false;        // all nodes take no requests
+  bool refusing_ = false;  // all nodes take no requests
   std::uint64_t trace_ = 0xcbf29ce484222325u;
   std::optional<std::string> failure_;
 };

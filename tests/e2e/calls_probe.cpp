@@ -42,7 +42,8 @@ std::string text(char first) {
 // An open file without a name.
 struct scratch_file {
   explicit scratch_file(const std::string& contents = {}) {
-    check(::pwrite(fd, contents.data(), contents.size(), 0) == static_cast<ssize_t>(contents.size()), "a file that cannot be written");
+    check(::pwrite(fd, contents.data(), contents.size(), 0) == static_cast<ssize_t>(contents.size()),
+          "a file that cannot be written");
   }
   ~scratch_file() { ::close(fd); }
   std::string contents() const {
@@ -61,7 +62,9 @@ struct connection {
   int ends[2];
 };
 
-iovec part(chars c) { return {c.data(), c.size()}; }
+iovec part(chars c) {
+  return {c.data(), c.size()};
+}
 
 // Every way brings all of `contents` into `to`; says how much it claims to have brought.
 using reader = std::function<ssize_t(chars to, const std::string& contents)>;
@@ -73,7 +76,8 @@ reader by_socket(Receive receive) {
     connection c(SOCK_SEQPACKET);
     const int room = 4 * most;
     ::setsockopt(c.ends[0], SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-    check(::send(c.ends[0], contents.data(), contents.size(), 0) == static_cast<ssize_t>(contents.size()), "a message that does not fit");
+    check(::send(c.ends[0], contents.data(), contents.size(), 0) == static_cast<ssize_t>(contents.size()),
+          "a message that does not fit");
     return static_cast<ssize_t>(receive(c.ends[1], to));
   };
 }
@@ -95,7 +99,8 @@ writer by_message(Send send) {
     const auto sent = static_cast<ssize_t>(send(c.ends[0], from));
     std::string got(2 * most, ' ');
     const auto arrived = ::recv(c.ends[1], got.data(), got.size(), 0);
-    check(::write(fd, got.data(), static_cast<std::size_t>(std::max<ssize_t>(arrived, 0))) == arrived, "a file that cannot be written");
+    check(::write(fd, got.data(), static_cast<std::size_t>(std::max<ssize_t>(arrived, 0))) == arrived,
+          "a file that cannot be written");
     return sent;
   };
 }
@@ -197,7 +202,9 @@ const named<writer> writers[] = {
      })},
 };
 
-bool same(std::span<const char> a, const std::string& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+bool same(std::span<const char> a, const std::string& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
 
 // Node 1 has written it, and it is node 1's: node 0 has no page of it.
 void fill_elsewhere(weft::job& job, chars buffer, const std::string& with) {
@@ -250,7 +257,8 @@ void bare(weft::job& job, chars buffer) {
   fill_elsewhere(job, buffer, text('a'));
   if (job.self() == 0) {
     scratch_file f("12345");
-    check(::syscall(SYS_pread64, f.fd, buffer.data(), std::size_t{5}, 0L) == -1 && errno == EFAULT, "a closed page that the kernel fills");
+    check(::syscall(SYS_pread64, f.fd, buffer.data(), std::size_t{5}, 0L) == -1 && errno == EFAULT,
+          "a closed page that the kernel fills");
     weft::touch(buffer.data(), 5, true);
     check(::syscall(SYS_pread64, f.fd, buffer.data(), std::size_t{5}, 0L) == 5, "weft::touch");
   }

@@ -19,7 +19,9 @@ sigjmp_buf survived;
 void* volatile reported = nullptr;
 std::uintptr_t volatile program_counter = 0;
 
-__attribute__((noinline)) void go_astray(volatile int* where) { *where = 1; }
+__attribute__((noinline)) void go_astray(volatile int* where) {
+  *where = 1;
+}
 
 void survive(int, siginfo_t* info, void* context) {
   reported = info->si_addr;

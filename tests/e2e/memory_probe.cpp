@@ -290,7 +290,8 @@ void hand_over(weft::job& job, std::uint64_t times) {
   auto a = weft::make_array<std::uint64_t>(3);  // writes, hand-overs, who was last
   std::uint64_t mine = 0, seen = 0;
   for (bool more = true, again = false; more;) {
-    if (again) std::this_thread::sleep_for(std::chrono::microseconds(50));  // on few cores it would have the lock hundreds of times in a row
+    if (again)
+      std::this_thread::sleep_for(std::chrono::microseconds(50));  // on few cores it would have the lock hundreds of times in a row
     std::scoped_lock lock(m);
     check(a[0] >= seen, "a count that went back");
     seen = ++a[0];

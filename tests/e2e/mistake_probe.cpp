@@ -17,7 +17,9 @@ struct shared {
 
 struct mistake {};  // that the program knows how to handle
 
-void on_another_thread(const std::function<void()>& work) { std::thread(work).join(); }
+void on_another_thread(const std::function<void()>& work) {
+  std::thread(work).join();
+}
 
 const std::map<std::string, std::function<void(weft::job&, shared&)>> mistakes = {
     // memory

@@ -37,9 +37,13 @@ std::unique_ptr<runtime::bootstrap> join() {
   return std::move(*joined);
 }
 
-node_id number(const std::string& text) { return static_cast<node_id>(base::parse_number(text).value_or(0)); }
+node_id number(const std::string& text) {
+  return static_cast<node_id>(base::parse_number(text).value_or(0));
+}
 
-void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+void sleep_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
 
 bool meet(runtime::bootstrap& job, base::nanoseconds limit = patience) {
   const auto all = job.exchange(base::bytes_of(std::string_view("here")), limit);
@@ -290,10 +294,10 @@ int hold_port(const arguments&) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<int(const arguments&)>> modes = {
-      {"cards", cards}, {"same", same},       {"die", die},           {"leave-with", leave_with},
-      {"hang", hang},   {"orphans", orphans}, {"lines", lines},       {"report", report},
-      {"late", late},   {"twice", twice},     {"stay-out", stay_out}, {"give-up", give_up},
-      {"open", open_fabric}, {"idle", idle},  {"talk", talk},         {"listen", listen_only},
+      {"cards", cards},         {"same", same},       {"die", die},           {"leave-with", leave_with},
+      {"hang", hang},           {"orphans", orphans}, {"lines", lines},       {"report", report},
+      {"late", late},           {"twice", twice},     {"stay-out", stay_out}, {"give-up", give_up},
+      {"open", open_fabric},    {"idle", idle},       {"talk", talk},         {"listen", listen_only},
       {"hold-port", hold_port},
   };
   const arguments all(argv + 1, argv + argc);

@@ -50,7 +50,9 @@ void on_signal(int number) {
   std::raise(number);
 }
 
-void run(const input& i) { LLVMFuzzerTestOneInput(i.data(), i.size()); }
+void run(const input& i) {
+  LLVMFuzzerTestOneInput(i.data(), i.size());
+}
 
 input read(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -82,7 +84,7 @@ int generate(const std::string& folder) {
 void edit_field(input& i, weft::base::random& r) {
   const std::size_t width = std::size_t{1} << r.below(4);
   if (i.size() < width) return;
-  const std::uint64_t values[] = {0,    1,    2,      i.size(), i.size() - 1, i.size() + 1,    i.size() / 2,
+  const std::uint64_t values[] = {0,    1,    2,      i.size(), i.size() - 1, i.size() + 1,     i.size() / 2,
                                   0x7f, 0xff, 0x7fff, 0xffff,   0x10000,      ~std::uint64_t{0}};
   std::uint64_t value = values[r.below(std::size(values))];
   const std::size_t at = r.below(i.size() - width + 1);
@@ -92,9 +94,15 @@ void edit_field(input& i, weft::base::random& r) {
 void mutate_once(input& i, const std::vector<input>& corpus, weft::base::random& r) {
   const auto offset = [&](const input& of) { return static_cast<std::ptrdiff_t>(r.below(of.size() + 1)); };
   switch (r.below(8)) {
-    case 0: case 1: if (!i.empty()) i[r.below(i.size())] ^= static_cast<std::uint8_t>(1u << r.below(8)); break;
-    case 2: if (!i.empty()) i[r.below(i.size())] = static_cast<std::uint8_t>(r.next()); break;
-    case 3: case 4: edit_field(i, r); break;
+    case 0:
+    case 1:
+      if (!i.empty()) i[r.below(i.size())] ^= static_cast<std::uint8_t>(1u << r.below(8));
+      break;
+    case 2:
+      if (!i.empty()) i[r.below(i.size())] = static_cast<std::uint8_t>(r.next());
+      break;
+    case 3:
+    case 4: edit_field(i, r); break;
     case 5: i.resize(r.below(i.size() + 1)); break;
     case 6: {  // the front of one and the back of another
       const input& other = corpus[r.below(corpus.size())];
@@ -144,13 +152,20 @@ bool parse(int argc, char** argv, arguments& into) {
     }
     if (++i == argc) return false;
     const std::string_view value = argv[i];
-    if (name == "--corpus") into.corpus = value;
-    else if (name == "--generate") into.generate = value;
-    else if (const auto number = weft::base::parse_number(value); !number) return false;
-    else if (name == "--runs") into.runs = *number;
-    else if (name == "--seed") into.seed = *number;
-    else if (name == "--only") into.only = *number;
-    else return false;
+    if (name == "--corpus")
+      into.corpus = value;
+    else if (name == "--generate")
+      into.generate = value;
+    else if (const auto number = weft::base::parse_number(value); !number)
+      return false;
+    else if (name == "--runs")
+      into.runs = *number;
+    else if (name == "--seed")
+      into.seed = *number;
+    else if (name == "--only")
+      into.only = *number;
+    else
+      return false;
   }
   return !into.files.empty() || !into.corpus.empty() || !into.generate.empty();
 }

@@ -108,7 +108,8 @@ void prepare(wr::link& l, std::uint8_t choices) {
     for (const lane which : both)
       for (int i = 0; i < 3; ++i) {
         l.push(which, long_record);
-        while (next_from(l, i)) {}
+        while (next_from(l, i)) {
+        }
       }
   if (choices & starts_with_gap) {
     wr::link other(options(1));
@@ -170,7 +171,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     l.settle();
     byte_buffer().swap(datagram);  // so that a sanitizer sees any later use
     if (choices & restless) be_restless(l, i);
-    for (int sent = 0; sent < 4 && next_from(l, now); ++sent) {}
+    for (int sent = 0; sent < 4 && next_from(l, now); ++sent) {
+    }
     require(!l.dead(now) || l.deadline() == wr::never, "a link that has ended wants nothing any more");
     check_bounds(l, o);
   }
@@ -207,7 +209,8 @@ std::vector<fuzz::input> fuzz::examples() {
     }
     const auto bytes_seen = seen.take();
     input example(bytes_seen.size());
-    std::transform(bytes_seen.begin(), bytes_seen.end(), example.begin(), [](std::byte b) { return std::to_integer<std::uint8_t>(b); });
+    std::transform(bytes_seen.begin(), bytes_seen.end(), example.begin(),
+                   [](std::byte b) { return std::to_integer<std::uint8_t>(b); });
     all.push_back(std::move(example));
   }
   return all;

@@ -48,7 +48,9 @@ struct machine {
     std::memcpy(&value, &memory[litmus::offset_of(what, where, variable)], size());
     return value;
   }
-  void write(std::uint32_t variable, std::uint32_t value) { std::memcpy(&memory[litmus::offset_of(what, where, variable)], &value, size()); }
+  void write(std::uint32_t variable, std::uint32_t value) {
+    std::memcpy(&memory[litmus::offset_of(what, where, variable)], &value, size());
+  }
   void lock(std::uint32_t k) {
     dawdle();
     shared.locks[k].lock();
@@ -123,5 +125,6 @@ int main(int argc, char** argv) {
       round = m.round;
     }
   if (job.self() == 0)
-    std::printf("litmus: %zu tests right on %u nodes; %zu of %zu allowed outcomes seen\n", sum.tests, job.nodes(), sum.seen, sum.allowed);
+    std::printf("litmus: %zu tests right on %u nodes; %zu of %zu allowed outcomes seen\n", sum.tests, job.nodes(), sum.seen,
+                sum.allowed);
 }

@@ -62,7 +62,8 @@ std::set<outcome> allowed(const shape& s);
 // One thread's part. Machine: read(variable), write(variable, value), lock(k), unlock(k), barrier(), set(k), await(k), where locks and
 // flags have numbers from 0 on and flags are fresh. A thread without accesses takes part with a number beyond the last.
 template <typename Machine>
-std::vector<std::uint32_t> perform(Machine& m, const shape& s, synchronisation by, const interleaving& order, std::uint32_t thread) {
+std::vector<std::uint32_t> perform(Machine& m, const shape& s, synchronisation by, const interleaving& order,
+                                   std::uint32_t thread) {
   std::vector<std::uint32_t> registers;
   std::size_t next = 0;
   const auto access = [&] {

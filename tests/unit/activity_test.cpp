@@ -19,7 +19,9 @@ struct machine {
   }
 };
 
-nanoseconds spent(const activity& a, phase p) { return a.summed().spent[static_cast<std::size_t>(p)]; }
+nanoseconds spent(const activity& a, phase p) {
+  return a.summed().spent[static_cast<std::size_t>(p)];
+}
 
 TEST(activity, time_goes_to_the_phase_that_a_thread_is_in_and_to_none_other) {
   machine m;

@@ -243,7 +243,8 @@ class bell_ringer : public driven {
   void disarm() override { asleep_.store(0); }
   void block(sleeper who, base::nanoseconds limit) override {
     const auto seen = bell_.load();
-    if (asleep_.load() == static_cast<std::uint32_t>(who) || who == sleeper::communication) os::futex_wait(bell_, seen, std::min(limit, limit_));
+    if (asleep_.load() == static_cast<std::uint32_t>(who) || who == sleeper::communication)
+      os::futex_wait(bell_, seen, std::min(limit, limit_));
   }
   void kick() override {
     bell_.fetch_add(1);
@@ -265,7 +266,10 @@ TEST(spinner, gives_the_core_away_where_another_thread_computes_on_it) {
     CPU_ZERO(&one);
     CPU_SET(::sched_getcpu(), &one);
     ::sched_setaffinity(0, sizeof one, &one);
-    std::thread computes([&] { while (!over.load()); });  // on the same core, as a thread's children are
+    std::thread computes([&] {
+      while (!over.load())
+        ;
+    });  // on the same core, as a thread's children are
     os::spin_policy policy;
     policy.spin = 10 * base::second;
     os::spinner spin(policy);

@@ -33,7 +33,8 @@ class lrc_history : public testing::Test {
     return changed;
   }
 
-  static std::vector<diff> ask(const history& writer, const history::need::part& part, history::answer expected = history::answer::all) {
+  static std::vector<diff> ask(const history& writer, const history::need::part& part,
+                               history::answer expected = history::answer::all) {
     std::vector<std::byte> answer;
     EXPECT_EQ(writer.diffs(page, part.after, part.upto, 0, answer), expected);
     std::vector<diff> all;

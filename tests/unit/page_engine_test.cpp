@@ -219,7 +219,8 @@ void survive(int, siginfo_t* info, void*) {
 
 // The address that a handler of the program's own is given for SIGSEGV.
 void* segmentation_fault_of(const std::function<void()>& work) {
-  struct sigaction mine {}, before {};
+  struct sigaction mine {
+  }, before{};
   mine.sa_sigaction = survive;
   mine.sa_flags = SA_SIGINFO;
   const auto set = [](const struct sigaction* now, struct sigaction* old) {

@@ -41,7 +41,9 @@ class plain_pages final : public pages {
   std::vector<std::byte> frames_ = std::vector<std::byte>(2 * page_bytes), twins_ = frames_;
 };
 
-std::unique_ptr<page_profile> profile_of(pages& memory) { return *page_profile::create(memory); }
+std::unique_ptr<page_profile> profile_of(pages& memory) {
+  return *page_profile::create(memory);
+}
 
 page_profile::byte_set bytes_from(std::size_t first, std::size_t last) {
   page_profile::byte_set all;

@@ -41,9 +41,9 @@ TEST(impairment, its_text_means_the_same) {
 }
 
 TEST(impairment, an_error_names_the_part_that_is_wrong) {
-  constexpr std::pair<const char*, const char*> wrong[] = {{"loss=5%,dupe=1%", "dupe=1%"}, {"loss=101%", "loss=101%"},
-                                                           {"loss", "'loss'"},             {"delay=fast", "delay=fast"},
-                                                           {"seed=-1", "seed=-1"},         {"loss=5%,,dup=1%", "''"}};
+  constexpr std::pair<const char*, const char*> wrong[] = {
+      {"loss=5%,dupe=1%", "dupe=1%"}, {"loss=101%", "loss=101%"}, {"loss", "'loss'"},
+      {"delay=fast", "delay=fast"},   {"seed=-1", "seed=-1"},     {"loss=5%,,dup=1%", "''"}};
   for (const auto& [text, part] : wrong) {
     const auto parsed = impairment::parse(text);
     ASSERT_FALSE(parsed) << text;

@@ -117,7 +117,9 @@ TEST(seal, every_flipped_bit_changes_the_tag) {
   const seal sealer(test_key());
   for (const std::size_t size : {0, 1, 8, 255, 256, 257, 320, 1000, 4096, 4097, 9000}) {
     auto datagram = pattern(header_without_tag + size);
-    const auto tag = [&] { return sealer.tag(bytes(datagram).first(header_without_tag), bytes(datagram).subspan(header_without_tag)); };
+    const auto tag = [&] {
+      return sealer.tag(bytes(datagram).first(header_without_tag), bytes(datagram).subspan(header_without_tag));
+    };
     const auto right = tag();
     for (std::size_t bit = 0; bit < datagram.size() * 8; ++bit) {
       datagram[bit / 8] ^= std::byte{1} << bit % 8;
@@ -155,7 +157,8 @@ TEST(seal, verification_accepts_the_right_tag_only) {
     const auto datagram = pattern(header_without_tag + size);
     const auto right = sealer.tag(bytes(datagram).first(header_without_tag), bytes(datagram).subspan(header_without_tag));
     EXPECT_TRUE(sealer.verify(right, datagram, header_without_tag));
-    for (unsigned bit = 0; bit < 64; ++bit) EXPECT_FALSE(sealer.verify(right ^ std::uint64_t{1} << bit, datagram, header_without_tag));
+    for (unsigned bit = 0; bit < 64; ++bit)
+      EXPECT_FALSE(sealer.verify(right ^ std::uint64_t{1} << bit, datagram, header_without_tag));
   }
 }
 

@@ -59,7 +59,9 @@ std::vector<message> one_of_each() {
           sample{1, 2, 3, bytes("presence"), "{}"}};
 }
 
-base::byte_view without_length(const base::byte_buffer& frame) { return base::byte_view(frame).subspan(header_bytes); }
+base::byte_view without_length(const base::byte_buffer& frame) {
+  return base::byte_view(frame).subspan(header_bytes);
+}
 
 TEST(control, every_message_survives_the_way_there) {
   const auto all = one_of_each();

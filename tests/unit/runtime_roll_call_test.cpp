@@ -29,7 +29,8 @@ thread_state waiting(wait_kind what, std::uint64_t object, std::uint64_t detail 
   return t;
 }
 
-roll_answer node(std::uint32_t number, std::vector<thread_state> threads, std::uint64_t barriers = 0, std::vector<std::uint64_t> held = {}) {
+roll_answer node(std::uint32_t number, std::vector<thread_state> threads, std::uint64_t barriers = 0,
+                 std::vector<std::uint64_t> held = {}) {
   return {number, presence{number, 1, 0, barriers, std::move(threads), std::move(held)}, ""};
 }
 
@@ -43,9 +44,10 @@ TEST(roll_call, a_barrier_is_told_once_for_all_who_wait_there) {
 }
 
 TEST(roll_call, several_who_are_missing_are_named_together) {
-  const std::vector<roll_answer> nodes{node(0, {waiting(wait_kind::barrier, 0, 3)}, 3), node(1, {{}}, 2), {2, {}, "does not answer"}};
-  EXPECT_EQ(tell_roll(nodes), (lines{"node 0 has reached barrier 3 and waits 1.5 s; nodes 1 and 2 have not", "node 1 thread 0 computes",
-                                     "node 2 does not answer"}));
+  const std::vector<roll_answer> nodes{
+      node(0, {waiting(wait_kind::barrier, 0, 3)}, 3), node(1, {{}}, 2), {2, {}, "does not answer"}};
+  EXPECT_EQ(tell_roll(nodes), (lines{"node 0 has reached barrier 3 and waits 1.5 s; nodes 1 and 2 have not",
+                                     "node 1 thread 0 computes", "node 2 does not answer"}));
 }
 
 TEST(roll_call, a_node_that_has_left_a_barrier_already_is_not_missing_there) {

@@ -389,7 +389,8 @@ TEST(machine, a_page_whose_lines_software_fetches_is_set_up_whenever_it_is_mappe
   const auto by_software = [](std::uint64_t lines) {
     return static_cast<double>(reading_lines_again("NSHM", lines) - reading_lines_again("NHHM", lines));
   };
-  const auto a_line = static_cast<double>(4 * (n.ecc_interrupt + 2 * n.line_fill())), a_page = static_cast<double>(4 * 64 * n.line_fill());
+  const auto a_line = static_cast<double>(4 * (n.ecc_interrupt + 2 * n.line_fill())),
+             a_page = static_cast<double>(4 * 64 * n.line_fill());
   EXPECT_NEAR((by_software(60) - by_software(20)) / 40, a_line, 10);
   EXPECT_NEAR(by_software(20) - 20 * a_line, a_page, a_page / 20);
 }

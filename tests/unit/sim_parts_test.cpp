@@ -176,7 +176,8 @@ TEST(interfaces, are_the_eight_of_the_paper) {
   std::set<std::string> names;
   for (const interface& i : interfaces) {
     names.insert(i.name);
-    const std::string letters{i.copies_pages ? 'C' : 'N', i.hardware_reads ? 'H' : 'S', i.hardware_writes ? 'H' : 'S', i.merges ? 'M' : 'N'};
+    const std::string letters{i.copies_pages ? 'C' : 'N', i.hardware_reads ? 'H' : 'S', i.hardware_writes ? 'H' : 'S',
+                              i.merges ? 'M' : 'N'};
     EXPECT_EQ(letters, i.name);
     EXPECT_EQ(find_interface(i.name), &i);
   }
@@ -290,7 +291,9 @@ TEST(machine_code, an_address_is_computed_once_in_a_block) {
   const auto counted = [](std::vector<std::uint8_t> code) {
     code.push_back(0xc3);
     code.resize(code.size() + 16);
-    return instructions_of_block(code.data(), [](const void*) { return false; }, nullptr) - 1;
+    return instructions_of_block(
+               code.data(), [](const void*) { return false; }, nullptr) -
+           1;
   };
   const std::vector<std::uint8_t> load = {0xf2, 0x0f, 0x10, 0x44, 0xdd, 0x00},  // movsd (%rbp,%rbx,8),%xmm0
       next = {0xf2, 0x0f, 0x58, 0x44, 0xdd, 0x08},                              // addsd 8(%rbp,%rbx,8),%xmm0
@@ -315,25 +318,27 @@ TEST(machine_code, an_address_is_computed_once_in_a_block) {
 }
 
 TEST(machine_code, an_address_for_a_hook_does_not_count) {
-  std::vector<std::uint8_t> code = {0x48, 0x8d, 0x7b, 0x08,                   // lea 8(%rbx),%rdi
-                                    0xe8, 0,    0,    0,    0,                // call: a hook
+  std::vector<std::uint8_t> code = {0x48, 0x8d, 0x7b, 0x08,                     // lea 8(%rbx),%rdi
+                                    0xe8, 0,    0,    0,    0,                  // call: a hook
                                     0xf2, 0x0f, 0x10, 0x43, 0x08, 0xc3, 0x90};  // movsd 8(%rbx),%xmm0; ret
   static const std::uint8_t* hook;
   hook = code.data() + 9;
-  const auto counted = [&] { return instructions_of_block(code.data(), [](const void* f) { return f == hook; }, nullptr); };
+  const auto counted = [&] {
+    return instructions_of_block(
+        code.data(), [](const void* f) { return f == hook; }, nullptr);
+  };
   EXPECT_EQ(counted(), 2u);
   hook = nullptr;
   EXPECT_EQ(counted(), 4u) << "a call of the program's own";
 }
 
 TEST(machine_code, counts_a_block_without_what_the_hooks_are_there_for) {
-  std::vector<std::uint8_t> code = {
-      0x48, 0x89, 0xdf,        // mov %rbx,%rdi: for the hook
-      0xe8, 0,    0,    0, 0,  // call: a hook
-      0x48, 0x8b, 0x03,        // mov (%rbx),%rax
-      0x48, 0x83, 0xc0, 1,     // add $1,%rax
-      0xe8, 0,    0,    0, 0,  // call: the next block's hook
-      0x90, 0x90};
+  std::vector<std::uint8_t> code = {0x48, 0x89, 0xdf,        // mov %rbx,%rdi: for the hook
+                                    0xe8, 0,    0,    0, 0,  // call: a hook
+                                    0x48, 0x8b, 0x03,        // mov (%rbx),%rax
+                                    0x48, 0x83, 0xc0, 1,     // add $1,%rax
+                                    0xe8, 0,    0,    0, 0,  // call: the next block's hook
+                                    0x90, 0x90};
   const auto aim = [&](std::size_t at, const std::uint8_t* target) {
     const auto distance = static_cast<std::int32_t>(target - (code.data() + at + 5));
     std::memcpy(code.data() + at + 1, &distance, sizeof distance);

@@ -22,7 +22,8 @@ class write_tracker_test : public ::testing::TestWithParam<std::pair<write_track
       base = static_cast<std::byte*>(::mmap(nullptr, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
       ::close(file);
     } else {
-      base = static_cast<std::byte*>(::mmap(nullptr, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      base =
+          static_cast<std::byte*>(::mmap(nullptr, pages * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     }
     auto made = write_tracker::create(base, pages * page_bytes, GetParam().first);
     ASSERT_TRUE(made.ok()) << made.sentence();
@@ -95,9 +96,11 @@ TEST_P(write_tracker_test, misses_no_write_that_races_with_taking) {
 
 INSTANTIATE_TEST_SUITE_P(ways, write_tracker_test,
                          ::testing::Values(std::pair(write_tracker::way::best, false), std::pair(write_tracker::way::best, true),
-                                           std::pair(write_tracker::way::faults, false), std::pair(write_tracker::way::faults, true)),
+                                           std::pair(write_tracker::way::faults, false),
+                                           std::pair(write_tracker::way::faults, true)),
                          [](const auto& i) {
-                           return std::string(i.param.first == write_tracker::way::best ? "best" : "faults") + (i.param.second ? "_of_a_file" : "");
+                           return std::string(i.param.first == write_tracker::way::best ? "best" : "faults") +
+                                  (i.param.second ? "_of_a_file" : "");
                          });
 
 TEST(write_tracker, takes_the_kernels_record_where_there_is_one) {

@@ -23,7 +23,8 @@ requirement worst_over_plain(const std::string& key, const std::string& owner, d
 
 // The median of each program in each way, and of these the worst.
 requirement cost_of_statistics(const std::string& key, const std::string& part, const std::string& what, double bound) {
-  requirement r{key, "statistics.shm", what + ", in percent of the time of a program's threads, the worst of all", true, bound, {}, {}};
+  requirement r{key, "statistics.shm", what + ", in percent of the time of a program's threads, the worst of all", true, bound, {},
+                {}};
   for (const auto& a : measured_apps())
     for (const auto& w : ways_of_running)
       if (w.watched) r.needs.push_back({w.owner, a.label, 0});
@@ -37,15 +38,16 @@ requirement cost_of_statistics(const std::string& key, const std::string& part, 
 }
 
 requirement over_threads(const std::string& key, const std::string& owner, const std::string& label, double bound) {
-  return made_of(key, owner, label + ": time of the threaded program / time on weft", false, bound, {{"threads", label, 0}, {owner, label, 0}},
-                 [](samples v) { return v[0] / v[1]; });
+  return made_of(key, owner, label + ": time of the threaded program / time on weft", false, bound,
+                 {{"threads", label, 0}, {owner, label, 0}}, [](samples v) { return v[0] / v[1]; });
 }
 
 std::vector<requirement> all() {
   std::vector<requirement> list;
   for (const auto& a : measured_apps())
     if (a.direct) list.push_back(over_threads("direct." + a.label, "direct.shm", a.label, 0.97));
-  for (const auto& a : measured_apps()) list.push_back(over_threads("cashmere.shm." + a.label, "cashmere.shm", a.label, a.cashmere_bound));
+  for (const auto& a : measured_apps())
+    list.push_back(over_threads("cashmere.shm." + a.label, "cashmere.shm", a.label, a.cashmere_bound));
   list.push_back(worst_over_plain("one_node_over_plain", "one_node", 1.02));
   list.push_back(worst_over_plain("cashmere.one_node_over_plain", "one_node_cashmere", only_reported));
   list.push_back(cost_of_statistics("statistics_percent", ".phases", "what --stats takes", 1));

@@ -10,7 +10,7 @@
 namespace weft::cli::bench {
 
 struct measured_app {
-  std::string label;    // of its measurements and keys
+  std::string label;  // of its measurements and keys
   std::string program;
   std::vector<std::string> arguments, quick_arguments;
   unsigned runs;          // in one process
@@ -19,12 +19,13 @@ struct measured_app {
 };
 
 struct way_of_running {
-  const char* owner;     // of the measurements
+  const char* owner;  // of the measurements
   const char* title;
   const char* protocol;  // as in program_run
   const char* fabric;
   unsigned workers;
-  unsigned processes;    // for a sample, which is their fastest run: others use the machine as well, and every process gets other memory
+  unsigned
+      processes;  // for a sample, which is their fastest run: others use the machine as well, and every process gets other memory
   bool watched = false;  // with --stats; `owner`.phases and .pages are the shares of the time that this takes
   bool beside = false;   // at the same time as the way before it, which has one worker too, on the other core; they swap every time
 };

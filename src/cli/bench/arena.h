@@ -27,11 +27,11 @@ struct alignas(128) apart {
 
 struct arena {
   std::array<apart<std::uint64_t>, most_measuring> arrived;  // at the rendezvous; each written by its node
-  apart<std::uint64_t> serial;                  // of the order below; written last
+  apart<std::uint64_t> serial;                               // of the order below; written last
   std::uint64_t operation = 0, size = 0, count = 0;
-  std::array<apart<std::uint64_t>, 2> ball;     // what the bare hand-over hands over
-  apart<std::uint64_t> holding, released;       // bursts: see message_station
-  apart<std::uint64_t> receiving_ns;            // what the follower measured
+  std::array<apart<std::uint64_t>, 2> ball;                // what the bare hand-over hands over
+  apart<std::uint64_t> holding, released;                  // bursts: see message_station
+  apart<std::uint64_t> receiving_ns;                       // what the follower measured
   alignas(4096) std::array<std::byte, arena_field> field;  // where the bare memcpy copies to, and pages from
 };
 

@@ -30,14 +30,20 @@ struct {
 
 // Reads a byte through a register that the handler knows.
 #if defined(__x86_64__)
-void read_byte(const std::byte* at) { asm volatile("movb (%%rdi), %%al" : "+D"(at) : : "rax", "memory"); }
-void point_at(ucontext_t& context, std::byte* at) { context.uc_mcontext.gregs[REG_RDI] = reinterpret_cast<greg_t>(at); }
+void read_byte(const std::byte* at) {
+  asm volatile("movb (%%rdi), %%al" : "+D"(at) : : "rax", "memory");
+}
+void point_at(ucontext_t& context, std::byte* at) {
+  context.uc_mcontext.gregs[REG_RDI] = reinterpret_cast<greg_t>(at);
+}
 #elif defined(__aarch64__)
 void read_byte(const std::byte* at) {
   register const std::byte* from asm("x0") = at;
   asm volatile("ldrb w1, [x0]" : "+r"(from) : : "x1", "memory");
 }
-void point_at(ucontext_t& context, std::byte* at) { context.uc_mcontext.regs[0] = reinterpret_cast<std::uint64_t>(at); }
+void point_at(ucontext_t& context, std::byte* at) {
+  context.uc_mcontext.regs[0] = reinterpret_cast<std::uint64_t>(at);
+}
 #else
 #error "which register holds the address of a read, and where a signal handler finds it"
 #endif
@@ -104,7 +110,8 @@ bare_faults::bare_faults(std::size_t pages) {
   std::memset(denied_.base(), 1, size);  // its page tables are there, as they are after a first use
   std::memset(caught_.base(), 1, size);
   if (auto opened = os::open_userfaultfd(UFFD_FEATURE_SIGBUS | UFFD_FEATURE_MISSING_SHMEM | UFFD_FEATURE_MINOR_SHMEM); opened) {
-    uffdio_register area{{reinterpret_cast<std::uint64_t>(caught_.base()), size}, UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR, 0};
+    uffdio_register area{
+        {reinterpret_cast<std::uint64_t>(caught_.base()), size}, UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_MINOR, 0};
     if (::ioctl(opened->get(), UFFDIO_REGISTER, &area) == 0) faults_ = std::move(*opened);
   }
 }
@@ -113,8 +120,10 @@ double bare_faults::take(resolution by, std::span<const std::uint32_t> pages) {
   const bool denied = by == resolution::protected_again || !faults_;
   if (by == resolution::continued && !faults_) throw error(errc::unavailable, "there is no userfaultfd to measure");
   auto& range = denied ? denied_ : caught_;
-  if (denied) ::mprotect(range.base(), range.size(), PROT_NONE);
-  else ::madvise(range.base(), range.size(), MADV_DONTNEED);
+  if (denied)
+    ::mprotect(range.base(), range.size(), PROT_NONE);
+  else
+    ::madvise(range.base(), range.size(), MADV_DONTNEED);
   handling = {by, faults_.get(), frames_.base()};
   const catching now(denied ? SIGSEGV : SIGBUS);
   const auto start = base::now();
@@ -122,6 +131,8 @@ double bare_faults::take(resolution by, std::span<const std::uint32_t> pages) {
   return static_cast<double>(base::now() - start);
 }
 
-std::span<const operation> bare_fault_operations() { return list; }
+std::span<const operation> bare_fault_operations() {
+  return list;
+}
 
 }  // namespace weft::cli::bench

@@ -10,7 +10,9 @@
 namespace weft::cli::bench {
 namespace {
 
-double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
+double since(base::nanoseconds start) {
+  return static_cast<double>(base::now() - start);
+}
 
 void await(std::atomic<std::uint64_t>& line, std::uint64_t value) {
   while (line.load(std::memory_order_acquire) != value) os::pause();  // pairs with the release of the other side
@@ -105,6 +107,8 @@ constexpr operation list[] = {
 
 }  // namespace
 
-std::span<const operation> bare_memory_operations() { return list; }
+std::span<const operation> bare_memory_operations() {
+  return list;
+}
 
 }  // namespace weft::cli::bench

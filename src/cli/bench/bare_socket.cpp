@@ -17,20 +17,11 @@ constexpr std::size_t KiB = 1024, MiB = KiB * KiB;
 
 // 65,507 bytes are the most that a datagram carries.
 constexpr socket_setup setups[] = {
-    {65507, 1, 256 * KiB, false, false},
-    {65507, 1, 256 * KiB, false, true},
-    {65507, 1, MiB, false, false},
-    {65507, 1, MiB, false, true},
-    {65507, 1, 4 * MiB, false, false},
-    {65507, 4, MiB, false, false},
-    {65507, 4, MiB, false, true},
-    {32752, 2, MiB, true, false},
-    {16376, 4, MiB, true, true},
-    {8, 32, MiB, false, true},
-    {64, 32, MiB, false, true},
-    {512, 32, MiB, false, true},
-    {4096, 8, MiB, false, true},
-    {16384, 4, MiB, false, true},
+    {65507, 1, 256 * KiB, false, false}, {65507, 1, 256 * KiB, false, true}, {65507, 1, MiB, false, false},
+    {65507, 1, MiB, false, true},        {65507, 1, 4 * MiB, false, false},  {65507, 4, MiB, false, false},
+    {65507, 4, MiB, false, true},        {32752, 2, MiB, true, false},       {16376, 4, MiB, true, true},
+    {8, 32, MiB, false, true},           {64, 32, MiB, false, true},         {512, 32, MiB, false, true},
+    {4096, 8, MiB, false, true},         {16384, 4, MiB, false, true},
 };
 static_assert(std::size(setups) > bulk_setups);
 
@@ -71,7 +62,9 @@ void connect_to(int fd, const sockaddr_in& a) {
 
 }  // namespace
 
-std::span<const socket_setup> socket_setups() { return setups; }
+std::span<const socket_setup> socket_setups() {
+  return setups;
+}
 
 bare_sockets::bare_sockets(job& all) : small_(bound_socket(small_buffer)), bulk_(bound_socket(bulk_buffer)) {
   struct addresses {

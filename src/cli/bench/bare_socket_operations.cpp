@@ -20,7 +20,9 @@ constexpr std::uint64_t burst = 64;
 constexpr std::size_t question_bytes = 16;
 constexpr std::size_t slot_bytes = 65536;  // room for one datagram, joined or not
 
-double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
+double since(base::nanoseconds start) {
+  return static_cast<double>(base::now() - start);
+}
 
 [[noreturn]] void fail(const char* what) {
   base::system_failure(errno == EAGAIN ? "a plain UDP datagram on loopback was lost" : what, errno).or_throw();
@@ -126,7 +128,8 @@ void send_batch(int fd, const socket_setup& s, unsigned n, std::byte* from) {
     std::memcpy(CMSG_DATA(c), &segment, sizeof segment);
   }
   for (unsigned sent = 0; sent < calls;) {
-    const int taken = calls == 1 ? (::sendmsg(fd, &headers[0].msg_hdr, 0) < 0 ? -1 : 1) : ::sendmmsg(fd, &headers[sent], calls - sent, 0);
+    const int taken =
+        calls == 1 ? (::sendmsg(fd, &headers[0].msg_hdr, 0) < 0 ? -1 : 1) : ::sendmmsg(fd, &headers[sent], calls - sent, 0);
     if (taken < 0) fail("cannot send datagrams");
     sent += static_cast<unsigned>(taken);
   }
@@ -198,6 +201,8 @@ constexpr operation list[] = {
 
 }  // namespace
 
-std::span<const operation> bare_socket_operations() { return list; }
+std::span<const operation> bare_socket_operations() {
+  return list;
+}
 
 }  // namespace weft::cli::bench

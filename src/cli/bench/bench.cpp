@@ -57,8 +57,8 @@ class session {
 
   void measure_fabric(const std::string& f) {
     report_.fabrics.push_back({f, f == "ofi" ? "weft ofi, " + request_.provider : "weft " + f});
-    all_.take(measure_in_job({f, provider_of(f), "", suite::everything, how_},
-                             [&](const std::string& what) { all_.advance(1, what); }));
+    all_.take(
+        measure_in_job({f, provider_of(f), "", suite::everything, how_}, [&](const std::string& what) { all_.advance(1, what); }));
   }
 
   // Jobs with and without loss take turns, each a share of the samples.

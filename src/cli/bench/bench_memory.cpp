@@ -21,7 +21,8 @@ struct memory_system {
   std::string name() const { return system_name(protocol, fabric); }
 };
 
-constexpr memory_system systems[] = {{"cashmere", "shm"}, {"cashmere:copied", "shm"}, {"hlrc", "udp"}, {"hlrc", "shm"}, {"direct", "shm"}};
+constexpr memory_system systems[] = {
+    {"cashmere", "shm"}, {"cashmere:copied", "shm"}, {"hlrc", "udp"}, {"hlrc", "shm"}, {"direct", "shm"}};
 constexpr const char* ours = "cashmere.shm";
 constexpr unsigned many_contenders = 4;
 constexpr const char* local_pair = "local_lock_pair";
@@ -57,7 +58,8 @@ class memory_session {
   double total() const {
     double samples = 0;
     for (const auto& s : systems) samples += static_cast<double>(samples_in(wanted_of(wanted_, s.name()), how_));
-    for (const bool part : {wanted_.wants(ours, "barrier"), wanted_.wants("uffd", "radix")}) samples += part ? 2.0 * how_.repeat : 0;
+    for (const bool part : {wanted_.wants(ours, "barrier"), wanted_.wants("uffd", "radix")})
+      samples += part ? 2.0 * how_.repeat : 0;
     if (wanted_.wants(ours, local_pair)) samples += static_cast<double>(std::size(systems)) * how_.repeat;
     return samples + (wanted_.everything() ? how_.repeat : 0);
   }
@@ -90,9 +92,12 @@ class memory_session {
     for (unsigned i = 0; i < how_.repeat; ++i)
       for (const char* engine : {"uffd", "mprotect"}) {
         all_.advance(1, std::string("radix with ") + engine);
-        const auto seconds = run_program({"radix", {"--keys", how_.quick ? "16384" : "2097152"}, 2, "cashmere:copied", "shm", engine});
-        if (seconds) all_.add(engine, "radix", *seconds);
-        else all_.fail(seconds.sentence());
+        const auto seconds =
+            run_program({"radix", {"--keys", how_.quick ? "16384" : "2097152"}, 2, "cashmere:copied", "shm", engine});
+        if (seconds)
+          all_.add(engine, "radix", *seconds);
+        else
+          all_.fail(seconds.sentence());
       }
   }
 
@@ -104,8 +109,10 @@ class memory_session {
         all_.advance(1, "locks that nobody else wants on " + s.name());
         const std::string workers = std::to_string(many_contenders), pairs = how_.quick ? "10000" : "1000000";
         const auto seconds = run_program({"parmacs_locks", {workers, pairs}, many_contenders, s.protocol, s.fabric});
-        if (seconds) all_.add(s.name(), local_pair, *seconds);
-        else all_.fail(seconds.sentence());
+        if (seconds)
+          all_.add(s.name(), local_pair, *seconds);
+        else
+          all_.fail(seconds.sentence());
       }
   }
 

@@ -60,8 +60,7 @@ class compared_case {
   void take(collector& into) const {
     names told;
     std::vector<entrant> all;
-    for (const auto& p : protocols_)
-      all.push_back({owner_of(p, where_), owner_of(p, where_), [&] { return run(p, told); }});
+    for (const auto& p : protocols_) all.push_back({owner_of(p, where_), owner_of(p, where_), [&] { return run(p, told); }});
     auto found = take_turns(app_.label, all, how().rounds, into);
     found.add_all(shared(found, told));
     into.take(found.least());
@@ -79,7 +78,7 @@ class compared_case {
   }
 
  private:
-  using names = std::map<std::string, std::string>;  // by protocol, what its run called itself
+  using names = std::map<std::string, std::string>;                // by protocol, what its run called itself
   using groups = std::map<std::string, std::vector<std::string>>;  // by what they call themselves, protocols
 
   const plan& how() const { return quick_ ? quick_plan : whole; }
@@ -105,18 +104,22 @@ class compared_case {
   }
 
   static groups::const_iterator own_group(const groups& of) {
-    return std::find_if(of.begin(), of.end(), [](const auto& g) { return std::count(g.second.begin(), g.second.end(), auto_protocol) != 0; });
+    return std::find_if(of.begin(), of.end(),
+                        [](const auto& g) { return std::count(g.second.begin(), g.second.end(), auto_protocol) != 0; });
   }
 
   // What the best of the others calls itself; empty, if auto does.
   std::string best_of(const groups& fast, const measurements& compared) const {
-    const auto time_of = [&](const std::string& protocol) { return measurements::place{owner_of(protocol, where_), app_.label, 0}; };
+    const auto time_of = [&](const std::string& protocol) {
+      return measurements::place{owner_of(protocol, where_), app_.label, 0};
+    };
     const auto ours = own_group(fast);
     if (ours == fast.end()) return {};
     std::string best;
     double most = ours->second.size() > 1 ? 1 : 0;  // auto's time over another's
     for (const auto& [name, protocols] : fast)
-      if (const auto over = compared.ratio(time_of(auto_protocol), time_of(protocols.front())); name != ours->first && over && *over > most)
+      if (const auto over = compared.ratio(time_of(auto_protocol), time_of(protocols.front()));
+          name != ours->first && over && *over > most)
         most = *over, best = name;
     return best;
   }

@@ -20,7 +20,8 @@ constexpr unsigned ways = 4;              // of telling the consumer
 bool measure(const std::vector<std::string>& fabrics, const settings& how, report& into) {
   double total = 0;
   for (const auto& f : fabrics)
-    total += static_cast<double>(samples_in(make_schedule(suite::vmmc, f), how)) + static_cast<double>(std::size(crowds)) * ways * how.repeat;
+    total += static_cast<double>(samples_in(make_schedule(suite::vmmc, f), how)) +
+             static_cast<double>(std::size(crowds)) * ways * how.repeat;
   collector all(into, total);
   auto take = [&](const job_request& r) { all.take(measure_in_job(r, [&](const std::string& what) { all.advance(1, what); })); };
   for (const auto& f : fabrics) {
@@ -47,7 +48,8 @@ int bench_vmmc(const bench_request& r) {
 }  // namespace
 
 void add_bench_vmmc(CLI::App& bench, int& exit_status) {
-  auto* vmmc = bench.add_subcommand("vmmc", "Updates, remote queues and active messages, as SHRIMP, Telegraphos and StarT-JR measured them");
+  auto* vmmc =
+      bench.add_subcommand("vmmc", "Updates, remote queues and active messages, as SHRIMP, Telegraphos and StarT-JR measured them");
   const auto r = std::make_shared<bench_request>();
   r->fabrics = "shm,udp";
   add_fabric_options(*vmmc, *r);

@@ -11,16 +11,20 @@
 namespace weft::cli::bench {
 namespace {
 
-constexpr std::size_t most_words = std::size_t{1} << 19;  // of all senders in one run
+constexpr std::size_t most_words = std::size_t{1} << 19;                                    // of all senders in one run
 constexpr std::size_t lock_at = 0, tail_at = 8, flags_at = 16, words_at = 512, a_line = 8;  // in words
 constexpr unsigned batches_a_sample = 8;
 constexpr std::uint64_t no_more_orders = ~std::uint64_t{0};
 
-bytes as_bytes(const word& value) { return std::as_bytes(std::span<const word, 1>(&value, 1)); }
+bytes as_bytes(const word& value) {
+  return std::as_bytes(std::span<const word, 1>(&value, 1));
+}
 void put(crowd& c, node_id node, std::size_t at, word value) {
   c.at().put(node, c.window_of(node), at * sizeof(word), as_bytes(value)).or_throw();
 }
-std::atomic_ref<word> here(crowd& c, std::size_t at) { return std::atomic_ref(c.word_here(at)); }
+std::atomic_ref<word> here(crowd& c, std::size_t at) {
+  return std::atomic_ref(c.word_here(at));
+}
 
 // --- remote enqueue -----------------------------------------------------------------------------------------------------------------
 
@@ -52,7 +56,8 @@ void fetch_add_put(crowd& c, std::uint64_t count) {
 void take_in_order(crowd& c, std::uint64_t all) {
   for (std::uint64_t taken = 0; taken < all;)
     c.until([&] {
-      while (taken < all && here(c, words_at + taken).load(std::memory_order_acquire) != 0) ++taken;  // pairs with the senders' puts
+      while (taken < all && here(c, words_at + taken).load(std::memory_order_acquire) != 0)
+        ++taken;  // pairs with the senders' puts
       return taken == all;
     });
 }
@@ -100,7 +105,8 @@ struct way {
   const char* name;
   void (*send)(crowd& c, std::uint64_t count);
   void (*take)(crowd& c, std::uint64_t all);
-  std::uint64_t least;  // words of a sender in one run over mapped memory: so many that losing a core for a moment is not most of it
+  std::uint64_t
+      least;  // words of a sender in one run over mapped memory: so many that losing a core for a moment is not most of it
 };
 
 constexpr way ways[] = {
@@ -112,7 +118,8 @@ constexpr way ways[] = {
 
 }  // namespace
 
-crowd::crowd(job& all) : port_(all.port()), shared_(all), memory_(port_.allocate((words_at + most_words) * sizeof(word)).or_throw()) {
+crowd::crowd(job& all)
+    : port_(all.port()), shared_(all), memory_(port_.allocate((words_at + most_words) * sizeof(word)).or_throw()) {
   std::memset(memory_.base, 0, memory_.size);
   windows_ = all.exchange_values(port_.expose(memory_, rights::all).or_throw());
   queues_ = all.exchange_values(port_.make_queue().or_throw());
@@ -122,7 +129,8 @@ void crowd::until(condition holds) {
   const auto start = base::now();
   for (std::uint64_t turn = 1; !holds(); ++turn) {
     if (port_.can().mapped || !port_.poll()) ::sched_yield();  // mapped: what is waited for comes by itself
-    if (turn % 65536 == 0 && base::now() - start > 60 * base::second) throw error(errc::timed_out, "a sender or the consumer does not come");
+    if (turn % 65536 == 0 && base::now() - start > 60 * base::second)
+      throw error(errc::timed_out, "a sender or the consumer does not come");
   }
 }
 

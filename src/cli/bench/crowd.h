@@ -33,7 +33,7 @@ class crowd {
  private:
   double run(std::size_t way, std::uint64_t count);  // the consumer's: nanoseconds
   std::uint64_t calibrate(std::size_t way, double wanted);
-  void obey();                                       // a sender's: until there are no more orders
+  void obey();  // a sender's: until there are no more orders
 
   weft::port& port_;
   shared_arena shared_;

@@ -95,7 +95,8 @@ void duo::dismiss() {
 void duo::obey() {
   while (true) {
     ++orders_;
-    wait_patiently([&] { return shared_->serial.value.load(std::memory_order_acquire) == orders_; });  // pairs with the store in run()
+    wait_patiently(
+        [&] { return shared_->serial.value.load(std::memory_order_acquire) == orders_; });  // pairs with the store in run()
     if (shared_->operation == no_more_orders) return;
     const auto size = shared_->size, count = shared_->count;
     const auto& what = all_operations().at(shared_->operation);
@@ -123,7 +124,9 @@ void duo::serve() {
   port_.wait([&] { return station_.finished.load(std::memory_order_relaxed); }, limit).or_throw();
 }
 
-void duo::finish() { send(lane::request, message_station::done, {}); }
+void duo::finish() {
+  send(lane::request, message_station::done, {});
+}
 
 const std::vector<operation>& all_operations() {
   static const auto all = [] {

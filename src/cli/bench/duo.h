@@ -18,13 +18,14 @@ namespace weft::cli::bench {
 // The handlers, and what they count. On the follower they are run by its driving thread while follow() waits; on the leader `pong`
 // is what it waits for.
 struct message_station {
-  static constexpr handler_id ping = first_user_handler;       // answered by pong, words and payload returned
+  static constexpr handler_id ping = first_user_handler;  // answered by pong, words and payload returned
   static constexpr handler_id pong = first_user_handler + 1;
   static constexpr handler_id count = first_user_handler + 2;  // one of a stream; the last is answered by pong
-  static constexpr handler_id hold = first_user_handler + 3;   // the handler does not return before arena::released: messages pile up
-  static constexpr handler_id mark = first_user_handler + 4;   // behind a burst; answered by pong
-  static constexpr handler_id take = first_user_handler + 5;   // one of a burst
-  static constexpr handler_id done = first_user_handler + 6;   // the follower may leave serve()
+  static constexpr handler_id hold =
+      first_user_handler + 3;  // the handler does not return before arena::released: messages pile up
+  static constexpr handler_id mark = first_user_handler + 4;  // behind a burst; answered by pong
+  static constexpr handler_id take = first_user_handler + 5;  // one of a burst
+  static constexpr handler_id done = first_user_handler + 6;  // the follower may leave serve()
 
   std::atomic<std::uint64_t> pongs{0};
   std::atomic<bool> finished{false};
@@ -83,7 +84,7 @@ class duo {
   message_shape shape(std::size_t size);
   void send(lane l, handler_id id, const message_shape& what) { port_.send(other(), l, id, what.first(), what.payload).or_throw(); }
   void wait_for_pongs(std::uint64_t how_many);
-  void serve();   // the follower drives until the leader says finish()
+  void serve();  // the follower drives until the leader says finish()
   void finish();
 
  private:

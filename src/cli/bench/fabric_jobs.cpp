@@ -14,9 +14,9 @@ std::vector<std::string> command_of(const job_request& r) {
   if (!r.provider.empty()) words.insert(words.end(), {"--provider", r.provider});
   if (!r.protocol.empty()) words.insert(words.end(), {"--protocol", r.protocol});
   if (!r.impair.empty()) words.insert(words.end(), {"--impair", r.impair});
-  words.insert(words.end(), {self, "bench-node", "--suite", name_of(r.which),
-                             "--repeat", std::to_string(r.how.repeat), "--sample-ns", std::to_string(r.how.sample),
-                             "--batches", std::to_string(r.how.batches), "--owner", r.system()});
+  words.insert(words.end(),
+               {self, "bench-node", "--suite", name_of(r.which), "--repeat", std::to_string(r.how.repeat), "--sample-ns",
+                std::to_string(r.how.sample), "--batches", std::to_string(r.how.batches), "--owner", r.system()});
   if (!r.only.empty()) words.insert(words.end(), {"--only", r.only});
   if (r.how.quick) words.push_back("--quick");
   return words;
@@ -38,11 +38,14 @@ result<measurements> measure_in_job(const job_request& r, const std::function<vo
   measurements found;
   const int ended = job->read(
       [&](const std::string& line) {
-        if (line.starts_with("step ")) step(line.substr(5));
-        else found.add_line(line);
+        if (line.starts_with("step "))
+          step(line.substr(5));
+        else
+          found.add_line(line);
       },
       limit);
-  if (ended != 0) return {errc::system, base::format("the nodes that measure %s %s", r.system().c_str(), describe_end(ended).c_str())};
+  if (ended != 0)
+    return {errc::system, base::format("the nodes that measure %s %s", r.system().c_str(), describe_end(ended).c_str())};
   if (found.all().empty()) return {errc::system, base::format("the nodes that measure %s said nothing", r.system().c_str())};
   return found;
 }

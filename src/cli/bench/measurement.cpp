@@ -16,10 +16,15 @@ double measurement::median() const {
   return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-double measurement::least() const { return samples.empty() ? 0 : *std::min_element(samples.begin(), samples.end()); }
-double measurement::most() const { return samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end()); }
+double measurement::least() const {
+  return samples.empty() ? 0 : *std::min_element(samples.begin(), samples.end());
+}
+double measurement::most() const {
+  return samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end());
+}
 
-void measurements::add(const std::string& owner, const std::string& name, std::size_t size, const std::string& unit, double sample) {
+void measurements::add(const std::string& owner, const std::string& name, std::size_t size, const std::string& unit,
+                       double sample) {
   auto& m = all_[owner][name][size];
   m.unit = unit;
   m.samples.push_back(sample);

@@ -22,7 +22,8 @@ void add_misses(schedule& s, const std::string& system) {
   if (!bare.empty())
     g.insert(g.end(), {of_a_page(bare, "fault_trap", "fault_trap"), of_a_page(bare, "page_copies", "page_copy"),
                        of_a_page(bare, "fault_continue", "fault_continue"), of_a_page(bare, "fault_mprotect", "fault_mprotect"),
-                       of_a_page(bare, "fault_mprotect_in_order", "fault_mprotect_in_order"), of_a_page(system, "writes_released", "write_release")});
+                       of_a_page(bare, "fault_mprotect_in_order", "fault_mprotect_in_order"),
+                       of_a_page(system, "writes_released", "write_release")});
   if (system == "hlrc.udp") {
     g.push_back(of_a_page("bare.udp", "fault_trap", "fault_trap"));
     g.push_back({"bare.udp", "socket_fetch", page_size, page_size, {ns("socket_fetch")}, true});

@@ -41,13 +41,13 @@ class memory_side {
   void write(std::span<const std::uint32_t> pages);
 
   weft::mutex& lock() { return lock_; }
-  bare_faults& faults() { return *faults_; }          // the leader's
-  std::byte* copies() { return copies_.get(); }       // memory_pages of this node's own memory
+  bare_faults& faults() { return *faults_; }     // the leader's
+  std::byte* copies() { return copies_.get(); }  // memory_pages of this node's own memory
 
  private:
   std::vector<std::uint32_t> in_order_, scattered_;
   std::span<word> pages_;  // home: node 1
-  weft::mutex lock_;  // in no shared page: what it costs is the lock's alone
+  weft::mutex lock_;       // in no shared page: what it costs is the lock's alone
   word written_ = 0;       // the last value that cool() wrote; the same on both
   std::unique_ptr<bare_faults> faults_;
   std::unique_ptr<std::byte[], void (*)(void*)> copies_;

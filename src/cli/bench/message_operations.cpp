@@ -12,11 +12,17 @@ namespace {
 constexpr std::uint64_t burst = 64, put_burst = 16;  // in one go
 
 // As many of a burst as the fabric buffers while the receiver does nothing: ofi may have no more than eight frames left of a lane.
-std::uint64_t that_fit(duo& d, std::uint64_t wanted) { return d.at().name() == std::string_view("ofi") ? 4 : wanted; }
+std::uint64_t that_fit(duo& d, std::uint64_t wanted) {
+  return d.at().name() == std::string_view("ofi") ? 4 : wanted;
+}
 
-double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
+double since(base::nanoseconds start) {
+  return static_cast<double>(base::now() - start);
+}
 
-void serve(duo& d, std::size_t, std::uint64_t) { d.serve(); }
+void serve(duo& d, std::size_t, std::uint64_t) {
+  d.serve();
+}
 
 struct bare {
   static void ping(duo& d, lane l, const message_shape& s) { d.send(l, message_station::ping, s); }
@@ -110,8 +116,7 @@ timing held_sends(duo& d, std::size_t size, std::uint64_t count) {
 }
 
 timing held_puts(duo& d, std::size_t size, std::uint64_t count) {
-  return held_bursts<lane::request>(d, count, put_burst,
-                                    [&] { d.at().put(d.other(), d.theirs(), 0, d.block(size)).or_throw(); });
+  return held_bursts<lane::request>(d, count, put_burst, [&] { d.at().put(d.other(), d.theirs(), 0, d.block(size)).or_throw(); });
 }
 
 timing enqueue(duo& d, std::size_t, std::uint64_t count) {
@@ -127,14 +132,15 @@ timing enqueue(duo& d, std::size_t, std::uint64_t count) {
 void dequeue(duo& d, std::size_t, std::uint64_t count) {
   word values[256];
   std::uint64_t taken = 0;
-  d.at().wait(
-         [&] {
-           // A failure says that the bound was reached; the words come all the same.
-           for (auto n = d.at().dequeue(d.my_queue(), values); !n.ok() || *n > 0; n = d.at().dequeue(d.my_queue(), values))
-             taken += n.ok() ? *n : 0;
-           return taken == count;
-         },
-         std::chrono::seconds(60))
+  d.at()
+      .wait(
+          [&] {
+            // A failure says that the bound was reached; the words come all the same.
+            for (auto n = d.at().dequeue(d.my_queue(), values); !n.ok() || *n > 0; n = d.at().dequeue(d.my_queue(), values))
+              taken += n.ok() ? *n : 0;
+            return taken == count;
+          },
+          std::chrono::seconds(60))
       .or_throw();
   d.send(lane::reply, message_station::pong, {});
 }
@@ -165,7 +171,11 @@ constexpr operation typed_list[] = {
 
 }  // namespace
 
-std::span<const operation> message_operations() { return list; }
-std::span<const operation> typed_message_operations() { return typed_list; }
+std::span<const operation> message_operations() {
+  return list;
+}
+std::span<const operation> typed_message_operations() {
+  return typed_list;
+}
 
 }  // namespace weft::cli::bench

@@ -46,10 +46,14 @@ schedule plan_of(const node_request& r, const std::string& fabric) {
   return plan;
 }
 
-bool for_two(suite s) { return s != suite::senders && s != suite::contenders; }
+bool for_two(suite s) {
+  return s != suite::senders && s != suite::contenders;
+}
 
 duo::with what_for(suite s) {
-  return s == suite::vmmc ? duo::with::vmmc : s == suite::memory || s == suite::barrier ? duo::with::memory : duo::with::the_port_alone;
+  return s == suite::vmmc                            ? duo::with::vmmc
+         : s == suite::memory || s == suite::barrier ? duo::with::memory
+                                                     : duo::with::the_port_alone;
 }
 
 measurements measure(job& all, const node_request& r) {

@@ -12,9 +12,13 @@
 namespace weft::cli::bench {
 namespace {
 
-double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
+double since(base::nanoseconds start) {
+  return static_cast<double>(base::now() - start);
+}
 
-void serve(duo& d, std::size_t, std::uint64_t) { d.serve(); }
+void serve(duo& d, std::size_t, std::uint64_t) {
+  d.serve();
+}
 
 // Until a put of the other node has arrived: by looking at the memory alone where it is stored without this node's help, by waiting
 // in the port where not. A one-sided network may bring it without anything that would wake a wait, so that is polled.
@@ -186,7 +190,11 @@ constexpr operation vmmc_list[] = {
 
 }  // namespace
 
-std::span<const operation> one_sided_operations() { return list; }
-std::span<const operation> one_sided_vmmc_operations() { return vmmc_list; }
+std::span<const operation> one_sided_operations() {
+  return list;
+}
+std::span<const operation> one_sided_vmmc_operations() {
+  return vmmc_list;
+}
 
 }  // namespace weft::cli::bench

@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::uint64_t few_pages = 64;  // that a busy home is asked for
 
-double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
+double since(base::nanoseconds start) {
+  return static_cast<double>(base::now() - start);
+}
 
 using order = std::span<const std::uint32_t> (memory_side::*)(std::size_t count) const;
 constexpr order in_order = &memory_side::in_order, scattered = &memory_side::scattered;
@@ -137,6 +139,8 @@ constexpr operation list[] = {
 
 }  // namespace
 
-std::span<const operation> page_operations() { return list; }
+std::span<const operation> page_operations() {
+  return list;
+}
 
 }  // namespace weft::cli::bench

@@ -19,9 +19,10 @@ std::vector<std::string> command_of(const std::string& owner, bool tcp, const se
   words.insert(words.end(), {"--mca", "mpi_yield_when_idle", "0", "--bind-to", two_cores().empty() ? "none" : "core"});
   // Open MPI's other one-sided components would go through shared memory all the same.
   if (tcp)
-    words.insert(words.end(), {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"});
-  words.insert(words.end(), {peer_program(), owner, std::to_string(how.repeat), std::to_string(how.sample),
-                             std::to_string(how.batches)});
+    words.insert(words.end(),
+                 {"--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "osc", "pt2pt"});
+  words.insert(words.end(),
+               {peer_program(), owner, std::to_string(how.repeat), std::to_string(how.sample), std::to_string(how.batches)});
   if (!only.empty()) words.push_back(only);
   return words;
 }
@@ -30,7 +31,8 @@ std::vector<std::string> command_of(const std::string& owner, bool tcp, const se
 
 std::string open_mpi_missing() {
   if (!installed("mpirun")) return "not installed (apt-get install openmpi-bin libopenmpi-dev ucx-utils)";
-  if (!installed(peer_program())) return "the program weft-mpi-peer was not built (apt-get install libopenmpi-dev, then build again)";
+  if (!installed(peer_program()))
+    return "the program weft-mpi-peer was not built (apt-get install libopenmpi-dev, then build again)";
   return "";
 }
 
@@ -40,7 +42,8 @@ result<measurements> measure_open_mpi(const std::string& owner, bool tcp, const 
   measurements found;
   const int ended = run->read([&](const std::string& line) { found.add_line(line); }, 300);
   if (ended != 0 || found.all().empty())
-    return {errc::system, base::format("mpirun %s %s", tcp ? "over tcp" : "with its default transports", describe_end(ended).c_str())};
+    return {errc::system,
+            base::format("mpirun %s %s", tcp ? "over tcp" : "with its default transports", describe_end(ended).c_str())};
   return found;
 }
 

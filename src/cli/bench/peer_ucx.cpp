@@ -37,7 +37,8 @@ const std::vector<test>& tests() {
 // A file that goes away with its name.
 class batch_file {
  public:
-  explicit batch_file(unsigned repeat) : path_(std::filesystem::temp_directory_path() / base::format("weft-bench-%d.ucx", ::getpid())) {
+  explicit batch_file(unsigned repeat)
+      : path_(std::filesystem::temp_directory_path() / base::format("weft-bench-%d.ucx", ::getpid())) {
     std::ofstream out(path_);
     for (std::size_t t = 0; t < tests().size(); ++t)
       for (const std::size_t size : tests()[t].sizes)
@@ -89,7 +90,8 @@ std::string ucx_missing() {
 result<measurements> measure_ucx(const std::string& owner, bool tcp, const settings& how) {
   const batch_file batch(how.repeat);
   const int port = 20000 + ::getpid() % 20000 + (tcp ? 1 : 0);
-  const subprocess::variables transports = {tcp ? "UCX_TLS=tcp,self" : "UCX_TLS=shm,self", "UCX_NET_DEVICES=lo", "UCX_LOG_LEVEL=fatal"};
+  const subprocess::variables transports = {tcp ? "UCX_TLS=tcp,self" : "UCX_TLS=shm,self", "UCX_NET_DEVICES=lo",
+                                            "UCX_LOG_LEVEL=fatal"};
   auto server = subprocess::start(command_of({"ucx_perftest"}, port, batch.path(), 1), subprocess::errors::hidden, transports);
   if (!server) return server.failure();
   measurements found;
@@ -97,7 +99,8 @@ result<measurements> measure_ucx(const std::string& owner, bool tcp, const setti
   // The server takes a moment to listen, and does not say when it does.
   for (int attempt = 0; attempt < 20 && found.all().empty(); ++attempt) {
     ::usleep(200'000);
-    auto client = subprocess::start(command_of({"ucx_perftest", "localhost"}, port, batch.path(), 0), subprocess::errors::hidden, transports);
+    auto client =
+        subprocess::start(command_of({"ucx_perftest", "localhost"}, port, batch.path(), 0), subprocess::errors::hidden, transports);
     if (!client) return client.failure();
     ended = client->read([&](const std::string& line) { take_line(found, owner, line); }, 300);
   }

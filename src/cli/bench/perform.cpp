@@ -20,7 +20,9 @@ std::size_t place_of(const std::string& name) {
   return static_cast<std::size_t>(found - all.begin());
 }
 
-double duration_of(const timing& t) { return std::max({t.whole, t.sending, t.receiving}); }
+double duration_of(const timing& t) {
+  return std::max({t.whole, t.sending, t.receiving});
+}
 
 // The best of three, because an interruption would be taken for slowness.
 double time_of(duo& d, std::size_t place, std::size_t size, std::uint64_t count) {
@@ -49,7 +51,8 @@ std::uint64_t calibrate(duo& d, const item& i, base::nanoseconds wanted) {
 
 const char* name_of(unit u) {
   switch (u) {
-    case unit::nanoseconds: case unit::half_nanoseconds: return "ns";
+    case unit::nanoseconds:
+    case unit::half_nanoseconds: return "ns";
     case unit::gigabytes_per_second: return "GB/s";
     case unit::per_second: return "1/s";
     case unit::count: return "times";
@@ -84,7 +87,8 @@ void take_batch(duo& d, const item& i, std::uint64_t count, batches& into) {
 }
 
 void add_sample(const item& i, const batches& b, measurements& into) {
-  for (std::size_t o = 0; o < b.size(); ++o) into.add(i.owner, i.outputs[o].name, i.bytes, name_of(i.outputs[o].unit), b[o].median());
+  for (std::size_t o = 0; o < b.size(); ++o)
+    into.add(i.owner, i.outputs[o].name, i.bytes, name_of(i.outputs[o].unit), b[o].median());
 }
 
 // One sample of every item of a group.

@@ -47,11 +47,15 @@ plot message_rate(const report& r) {
 
 }  // namespace
 
-plot::axis sizes(std::string label, plot::counts what) { return {std::move(label), page::scale::powers_of_two, what}; }
-plot::axis values(std::string label) { return {std::move(label), page::scale::powers_of_ten}; }
+plot::axis sizes(std::string label, plot::counts what) {
+  return {std::move(label), page::scale::powers_of_two, what};
+}
+plot::axis values(std::string label) {
+  return {std::move(label), page::scale::powers_of_ten};
+}
 
-void add_line(plot& p, const std::string& title, const measurements& m, const std::string& owner, const std::string& name, double scale,
-              plot::style how) {
+void add_line(plot& p, const std::string& title, const measurements& m, const std::string& owner, const std::string& name,
+              double scale, plot::style how) {
   const auto* sizes = m.find(owner, name);
   if (!sizes) return;
   plot::line l{title, {}, how};
@@ -69,7 +73,8 @@ void write_plot(const std::filesystem::path& path, const plot& p, const report& 
 void make_folder(const std::string& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
-  if (problem) throw error(errc::system, "cannot make the folder " + folder + ": " + problem.message() + "; choose another with --plots");
+  if (problem)
+    throw error(errc::system, "cannot make the folder " + folder + ": " + problem.message() + "; choose another with --plots");
 }
 
 void write_plots(const report& r, const std::string& folder) {

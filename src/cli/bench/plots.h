@@ -20,8 +20,8 @@ void make_folder(const std::string& folder);
 void write_plot(const std::filesystem::path& path, const plot& p, const report& r);
 
 // Adds a line if there is anything of it.
-void add_line(plot& p, const std::string& title, const measurements& m, const std::string& owner, const std::string& name, double scale,
-              plot::style how = plot::style::solid);
+void add_line(plot& p, const std::string& title, const measurements& m, const std::string& owner, const std::string& name,
+              double scale, plot::style how = plot::style::solid);
 
 // Writes latency.svg, bandwidth.svg and message-rate.svg.
 void write_plots(const report& r, const std::string& folder);

@@ -14,8 +14,12 @@
 namespace weft::cli::bench {
 namespace {
 
-std::filesystem::path self() { return std::filesystem::read_symlink("/proc/self/exe"); }
-std::string beside_self(const std::string& name) { return (self().parent_path() / name).string(); }
+std::filesystem::path self() {
+  return std::filesystem::read_symlink("/proc/self/exe");
+}
+std::string beside_self(const std::string& name) {
+  return (self().parent_path() / name).string();
+}
 
 std::vector<std::string> command_of(const program_run& r, const std::string& statistics) {
   std::vector<std::string> words;
@@ -71,7 +75,9 @@ result<double> run(const program_run& r, const std::string& statistics) {
 
 }  // namespace
 
-result<double> run_program(const program_run& r) { return run(r, ""); }
+result<double> run_program(const program_run& r) {
+  return run(r, "");
+}
 
 result<counted_run> run_counted(const program_run& r) {
   const temporary_file statistics;
@@ -83,7 +89,8 @@ result<counted_run> run_counted(const program_run& r) {
   double time = 0;
   for (const auto& [part, spent] : all["all"]["time"].items()) time += spent.get<double>();
   const auto& cost = all["all"]["watching"];
-  if (time > 0) counted.watched_phases = cost["phases"].get<double>() / time, counted.watched_pages = cost["pages"].get<double>() / time;
+  if (time > 0)
+    counted.watched_phases = cost["phases"].get<double>() / time, counted.watched_pages = cost["pages"].get<double>() / time;
   for (const auto& node : all["per_node"]) {
     for (const char* part : {"counts", "port"})
       for (const auto& [name, count] : node[part].items()) counted.counts[name] += count.get<std::uint64_t>();

@@ -15,8 +15,8 @@ namespace weft::cli::bench {
 struct program_run {
   std::string name;
   std::vector<std::string> arguments;
-  unsigned workers = 2;   // nodes with one worker each, or threads; worker i on core i
-  std::string protocol;   // empty: the threaded program
+  unsigned workers = 2;  // nodes with one worker each, or threads; worker i on core i
+  std::string protocol;  // empty: the threaded program
   std::string fabric = "shm";
   std::string engine = "";  // empty: weft chooses
   unsigned repeat = 1;      // times in one process

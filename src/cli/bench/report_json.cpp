@@ -15,7 +15,8 @@ nlohmann::json of(const measurement& m) {
 std::string json_text(const report& r) {
   nlohmann::ordered_json all;
   all["command"] = r.command;
-  all["machine"] = {{"processor", r.machine.processor}, {"kernel", r.machine.kernel}, {"cores", r.machine.cores}, {"pinning", r.pinning}};
+  all["machine"] = {
+      {"processor", r.machine.processor}, {"kernel", r.machine.kernel}, {"cores", r.machine.cores}, {"pinning", r.pinning}};
   all["ratios"] = nlohmann::ordered_json::object();
   all["must_be"] = nlohmann::ordered_json::object();
   for (const auto& each : *r.judged_by)

@@ -13,13 +13,15 @@ namespace {
 using base::format;
 
 // Microseconds a message, of so many bytes at so many GB/s.
-double microseconds_each(std::size_t size, double gigabytes) { return static_cast<double>(size) / gigabytes / 1000; }
+double microseconds_each(std::size_t size, double gigabytes) {
+  return static_cast<double>(size) / gigabytes / 1000;
+}
 
 std::string bound_text(const requirement& r) {
   if (r.bound == only_reported) return "-";
   const bool millions = r.bound >= 1e6;
-  return format("%s %.*f%s", r.at_most ? "at most" : "at least", r.bound >= 100 || millions ? 0 : 2, millions ? r.bound / 1e6 : r.bound,
-                millions ? " million" : "");
+  return format("%s %.*f%s", r.at_most ? "at most" : "at least", r.bound >= 100 || millions ? 0 : 2,
+                millions ? r.bound / 1e6 : r.bound, millions ? " million" : "");
 }
 
 std::string value_text(const requirement& r, double v) {
@@ -31,8 +33,13 @@ std::vector<std::string> message_row(const measurements& m, const std::string& f
                                      std::size_t size) {
   auto get = [&](const char* name) { return value_of(m, fabric, name + lane, size); };
   const double out = get("send_throughput"), in = get("receive_throughput");
-  return {fabric + " " + kind, short_number(get("send_overhead"), 1e-3), short_number(get("receive_overhead"), 1e-3),
-          short_number(out, 1000), short_number(microseconds_each(size, out)), short_number(in, 1000), short_number(microseconds_each(size, in)),
+  return {fabric + " " + kind,
+          short_number(get("send_overhead"), 1e-3),
+          short_number(get("receive_overhead"), 1e-3),
+          short_number(out, 1000),
+          short_number(microseconds_each(size, out)),
+          short_number(in, 1000),
+          short_number(microseconds_each(size, in)),
           short_number(get("message_latency"), 1e-3)};
 }
 
@@ -40,8 +47,10 @@ std::vector<std::string> block_row(const measurements& m, const std::string& fab
   const double through = value_of(m, fabric, "put_throughput", size), each = microseconds_each(size, through);
   const auto receiving = fabric == "shm" ? "none" : short_number(value_of(m, fabric, "put_receive_overhead", size), 1e-3);
   // The receiver of a put does nothing that could be timed apart: it gets as much as is sent.
-  return {fabric + " " + kind, short_number(value_of(m, fabric, "put_send_overhead", size), 1e-3), receiving, short_number(through, 1000),
-          short_number(each), short_number(through, 1000), short_number(each), "-"};
+  return {fabric + " " + kind, short_number(value_of(m, fabric, "put_send_overhead", size), 1e-3),
+          receiving,           short_number(through, 1000),
+          short_number(each),  short_number(through, 1000),
+          short_number(each),  "-"};
 }
 
 struct paper_row {
@@ -67,8 +76,8 @@ std::vector<std::string> comparison_row(const std::string& title, double send, d
 }
 
 std::vector<std::string> comparison_row(const measurements& m, const system& s) {
-  return comparison_row(s.title, value_of(m, s.owner, "send_overhead"), value_of(m, s.owner, "receive_overhead"), value_of(m, s.owner, "latency"),
-                        value_of(m, s.owner, "put_bandwidth", 64 * 1024));
+  return comparison_row(s.title, value_of(m, s.owner, "send_overhead"), value_of(m, s.owner, "receive_overhead"),
+                        value_of(m, s.owner, "latency"), value_of(m, s.owner, "put_bandwidth", 64 * 1024));
 }
 
 std::string sentence_of(const requirement& r, std::optional<double> value) {
@@ -111,8 +120,9 @@ std::string table_2_text(const report& r) {
 std::string table_3_text(const report& r) {
   const auto& m = r.found;
   text_table t({"StarT-JR, Table 3", "overhead us", "latency us", "bandwidth MB/s"});
-  t.row(comparison_row("plain UDP sockets", value_of(m, "bare", "socket_send_overhead"), value_of(m, "bare", "socket_receive_overhead"),
-                       value_of(m, "bare", "socket_latency"), best_socket_stream(m).value_or(NAN)));
+  t.row(comparison_row("plain UDP sockets", value_of(m, "bare", "socket_send_overhead"),
+                       value_of(m, "bare", "socket_receive_overhead"), value_of(m, "bare", "socket_latency"),
+                       best_socket_stream(m).value_or(NAN)));
   for (const auto& f : r.fabrics) t.row(comparison_row(m, f));
   for (const auto& p : r.peers) t.row(comparison_row(m, p));
   t.rule();

@@ -113,7 +113,8 @@ void add_table_2(schedule& s, const std::string& fabric, const std::string& kind
         {fabric, blocks + "put_stream", size, size, {bandwidth("put_throughput")}},
     };
     // Where the receiver's thread has a part in a put that can be held back and timed.
-    if (fabric == "udp" && blocks.empty()) g.push_back({fabric, "held_puts", size, size, {ns("put_receive_overhead", &timing::receiving)}});
+    if (fabric == "udp" && blocks.empty())
+      g.push_back({fabric, "held_puts", size, size, {ns("put_receive_overhead", &timing::receiving)}});
     s.push_back(std::move(g));
   }
 }

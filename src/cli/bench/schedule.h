@@ -38,12 +38,12 @@ struct output {
 };
 
 struct item {
-  std::string owner;      // the fabric, or "bare"
+  std::string owner;  // the fabric, or "bare"
   std::string operation;
-  std::size_t size;       // the operation's parameter
-  std::size_t bytes;      // what one repetition moves; the size under which it is reported
+  std::size_t size;   // the operation's parameter
+  std::size_t bytes;  // what one repetition moves; the size under which it is reported
   std::vector<output> outputs;
-  bool settle = false;    // let the fabric fall asleep first; then turns are whole samples
+  bool settle = false;  // let the fabric fall asleep first; then turns are whole samples
 };
 
 using group = std::vector<item>;

@@ -33,7 +33,9 @@ std::vector<std::string> clean_environment(const subprocess::variables& more) {
   return all;
 }
 
-base::nanoseconds after(double seconds) { return base::now() + static_cast<base::nanoseconds>(seconds * base::second); }
+base::nanoseconds after(double seconds) {
+  return base::now() + static_cast<base::nanoseconds>(seconds * base::second);
+}
 
 }  // namespace
 

@@ -7,7 +7,9 @@
 namespace weft::cli::bench {
 namespace {
 
-double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
+double since(base::nanoseconds start) {
+  return static_cast<double>(base::now() - start);
+}
 
 // Nothing is written between them. The leader has copies of all pages, or of none.
 timing barriers(duo& d, bool with_copies, std::uint64_t count) {
@@ -22,8 +24,12 @@ timing barriers(duo& d, bool with_copies, std::uint64_t count) {
   return {.whole = since(start)};
 }
 
-timing empty_barriers(duo& d, std::size_t, std::uint64_t count) { return barriers(d, false, count); }
-timing barriers_with_copies(duo& d, std::size_t, std::uint64_t count) { return barriers(d, true, count); }
+timing empty_barriers(duo& d, std::size_t, std::uint64_t count) {
+  return barriers(d, false, count);
+}
+timing barriers_with_copies(duo& d, std::size_t, std::uint64_t count) {
+  return barriers(d, true, count);
+}
 
 void barriers_too(duo& d, std::size_t, std::uint64_t count) {
   d.pages().cool(d.pages().in_order(memory_pages), false);
@@ -41,7 +47,9 @@ timing alone(duo& d, std::size_t, std::uint64_t count) {
   return {.whole = since(start)};
 }
 
-void let_go(duo& d, std::size_t, std::uint64_t) { d.pages().let_go(false); }
+void let_go(duo& d, std::size_t, std::uint64_t) {
+  d.pages().let_go(false);
+}
 
 timing contended(duo& d, std::size_t, std::uint64_t count) {
   const auto times = std::min(count, most_hand_overs);
@@ -63,6 +71,8 @@ constexpr operation list[] = {
 
 }  // namespace
 
-std::span<const operation> synchronisation_operations() { return list; }
+std::span<const operation> synchronisation_operations() {
+  return list;
+}
 
 }  // namespace weft::cli::bench

@@ -10,9 +10,13 @@ namespace {
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
-double since(base::nanoseconds start) { return static_cast<double>(base::now() - start); }
+double since(base::nanoseconds start) {
+  return static_cast<double>(base::now() - start);
+}
 
-void serve(duo& d, std::size_t, std::uint64_t) { d.serve(); }
+void serve(duo& d, std::size_t, std::uint64_t) {
+  d.serve();
+}
 
 // Never the same twice: a store that changes nothing would not travel.
 word next_turn() {
@@ -149,12 +153,13 @@ void drain(duo& d, std::size_t, std::uint64_t) {
     for (auto n = d.at().dequeue(d.my_queue(), values); !n.ok() || *n > 0; n = d.at().dequeue(d.my_queue(), values)) {
     }
   };
-  d.at().wait(
-         [&] {
-           take();
-           return d.station().finished.load(std::memory_order_relaxed);
-         },
-         std::chrono::seconds(60))
+  d.at()
+      .wait(
+          [&] {
+            take();
+            return d.station().finished.load(std::memory_order_relaxed);
+          },
+          std::chrono::seconds(60))
       .or_throw();
   take();
 }
@@ -178,6 +183,8 @@ constexpr operation list[] = {
 
 }  // namespace
 
-std::span<const operation> vmmc_operations() { return list; }
+std::span<const operation> vmmc_operations() {
+  return list;
+}
 
 }  // namespace weft::cli::bench

@@ -30,10 +30,11 @@ void write_vmmc_plots(const report& r, const std::string& folder) {
              lines(r, "A block computed and there, by automatic and deliberate update", "bytes", "microseconds", 1e-3,
                    {{"auto_block", "automatic"}, {"deliberate_block", "deliberate", dashed}}),
              r);
-  write_plot(to / "automatic-by-sparseness.svg",
-             lines(r, "Words of 1 MiB written and there, by their distance", "one word of so many", "microseconds", 1e-3,
-                   {{"auto_sparse", "automatic"}, {"gathered_sparse", "gathered", dashed}, {"whole_sparse", "whole region", dotted}}),
-             r);
+  write_plot(
+      to / "automatic-by-sparseness.svg",
+      lines(r, "Words of 1 MiB written and there, by their distance", "one word of so many", "microseconds", 1e-3,
+            {{"auto_sparse", "automatic"}, {"gathered_sparse", "gathered", dashed}, {"whole_sparse", "whole region", dotted}}),
+      r);
   write_plot(to / "combining.svg",
              lines(r, "A block by tracked pages, with and without combining", "bytes", "microseconds", 1e-3,
                    {{"combined_block", "combined"}, {"uncombined_block", "not combined", dashed}}),
@@ -44,7 +45,9 @@ void write_vmmc_plots(const report& r, const std::string& folder) {
              r);
   write_plot(to / "senders.svg",
              lines(r, "Telling one node of arrivals, by the number of senders", "senders", "nanoseconds a word", 1,
-                   {{"enqueue_word", "enqueue"}, {"fetch_add_put_word", "fetch_add and put", dashed}, {"flag_word", "flags", dotted},
+                   {{"enqueue_word", "enqueue"},
+                    {"fetch_add_put_word", "fetch_add and put", dashed},
+                    {"flag_word", "flags", dotted},
                     {"locked_word", "lock", dotted}}),
              r);
 }

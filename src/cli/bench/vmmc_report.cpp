@@ -12,9 +12,13 @@ std::string size_text(std::size_t size) {
   return size >= 1 << 20 ? format("%zu MiB", size >> 20) : size >= 1024 ? format("%zu KiB", size >> 10) : format("%zu bytes", size);
 }
 
-double of(const report& r, const std::string& owner, const char* name, std::size_t size) { return value_of(r.found, owner, name, size); }
+double of(const report& r, const std::string& owner, const char* name, std::size_t size) {
+  return value_of(r.found, owner, name, size);
+}
 
-std::string ratio_text(double a, double b) { return std::isnan(a / b) ? "-" : format("%.2f", a / b); }
+std::string ratio_text(double a, double b) {
+  return std::isnan(a / b) ? "-" : format("%.2f", a / b);
+}
 
 std::vector<std::size_t> sizes_of(const report& r, const std::string& owner, const char* name) {
   std::vector<std::size_t> all;
@@ -52,9 +56,11 @@ std::string by_sparseness(const report& r) {
 std::string kernel_and_interrupts(const report& r) {
   text_table t({"SHRIMP 4.3 and 4.4, 8 bytes, ns", "update", "with a system call", "increase", "with a notification", "increase"});
   for (const auto& f : r.fabrics) {
-    const double plain = of(r, f.owner, "update", 8), called = of(r, f.owner, "called_update", 8), notified = of(r, f.owner, "notifying_update", 8);
+    const double plain = of(r, f.owner, "update", 8), called = of(r, f.owner, "called_update", 8),
+                 notified = of(r, f.owner, "notifying_update", 8);
     auto percent = [&](double v) { return std::isnan(v / plain) ? std::string("-") : format("%+.0f%%", (v / plain - 1) * 100); };
-    t.row({f.owner + " in a stream", short_number(plain), short_number(called), percent(called), short_number(notified), percent(notified)});
+    t.row({f.owner + " in a stream", short_number(plain), short_number(called), percent(called), short_number(notified),
+           percent(notified)});
     const double way = of(r, f.owner, "update_one_way", 8), called_way = of(r, f.owner, "called_update_one_way", 8);
     t.row({f.owner + " one way", short_number(way), short_number(called_way),
            std::isnan(called_way / way) ? "-" : format("%+.0f%%", (called_way / way - 1) * 100), "-", "-"});
@@ -76,7 +82,8 @@ std::string queueing(const report& r) {
   text_table t({"SHRIMP 4.5.3: queued updates, GB/s", "depth 1", "depth 2", "depth 8", "depth 8 / depth 1"});
   for (const auto& f : r.fabrics)
     for (const auto size : sizes_of(r, f.owner, "queued_1")) {
-      const double one = of(r, f.owner, "queued_1", size), two = of(r, f.owner, "queued_2", size), eight = of(r, f.owner, "queued_8", size);
+      const double one = of(r, f.owner, "queued_1", size), two = of(r, f.owner, "queued_2", size),
+                   eight = of(r, f.owner, "queued_8", size);
       t.row({f.owner + " " + size_text(size), short_number(one), short_number(two), short_number(eight), ratio_text(eight, one)});
     }
   return t.text();
@@ -97,8 +104,8 @@ std::string senders(const report& r) {
 }  // namespace
 
 std::string vmmc_text(const report& r) {
-  return table_2_text(r) + "\n" + table_3_text(r) + "\n" + by_size(r) + "\n" + by_sparseness(r) + "\n" + kernel_and_interrupts(r) + "\n" +
-         combining(r) + "\n" + queueing(r) + "\n" + senders(r);
+  return table_2_text(r) + "\n" + table_3_text(r) + "\n" + by_size(r) + "\n" + by_sparseness(r) + "\n" + kernel_and_interrupts(r) +
+         "\n" + combining(r) + "\n" + queueing(r) + "\n" + senders(r);
 }
 
 }  // namespace weft::cli::bench

@@ -84,7 +84,11 @@ schedule make_vmmc_schedule(const std::string& fabric) {
   add_automatic_against_deliberate(s, fabric);
   add_combining(s, fabric);
   add_queueing(s, fabric);
-  s.push_back({{fabric, "enqueue_bursts", 8, 8, {{"enqueue_waits", &timing::waits, unit::count}, ns("enqueue_overhead", &timing::sending)}}});
+  s.push_back({{fabric,
+                "enqueue_bursts",
+                8,
+                8,
+                {{"enqueue_waits", &timing::waits, unit::count}, ns("enqueue_overhead", &timing::sending)}}});
   add_table_2(s, fabric, "typed_", "transfer_");
   s.push_back({{fabric, "update_stream", 64 * KiB, 64 * KiB, {bandwidth("put_bandwidth")}}});
   return s;

@@ -8,15 +8,18 @@ template <std::size_t N>
 typed_calls<N>::typed_calls(duo& d, active::station& s)
     : pong(s, "pong " + std::to_string(N),
            [&d](const active::caller&, const words&) { d.station().pongs.fetch_add(1, std::memory_order_relaxed); }),
-      ping(s, "ping " + std::to_string(N), [this](const active::caller& from, const words& w) { pong.reply(from.node, w).or_throw(); }),
+      ping(s, "ping " + std::to_string(N),
+           [this](const active::caller& from, const words& w) { pong.reply(from.node, w).or_throw(); }),
       count(s, "count " + std::to_string(N), [&d](const active::caller& from, const words&) { d.count_one(from.node); }),
       take(s, "take " + std::to_string(N), [&d](const active::caller&, const words&) { ++d.station().counted; }) {}
 
-vmmc_side::vmmc_side(duo& d, job& all) : duo_(d), vmmc_(all), station_(all), one_(d, station_), four_(d, station_), twenty_(d, station_) {
+vmmc_side::vmmc_side(duo& d, job& all)
+    : duo_(d), vmmc_(all), station_(all), one_(d, station_), four_(d, station_), twenty_(d, station_) {
   field_ = d.at().allocate(field_bytes).or_throw();
   std::memset(field_.base, 0, field_.size);  // touched, so that no measurement pays for it
   mine_ = vmmc_.export_memory("memory", d.exposed()).or_throw();
-  mine_that_listens_ = vmmc_.export_memory("memory and notifications", d.exposed(), {.on_notification = [](const notification&) {}}).or_throw();
+  mine_that_listens_ =
+      vmmc_.export_memory("memory and notifications", d.exposed(), {.on_notification = [](const notification&) {}}).or_throw();
   my_field_ = vmmc_.export_memory("field", field_).or_throw();
   theirs_ = vmmc_.import_memory(d.other(), "memory").or_throw();
   theirs_that_listens_ = vmmc_.import_memory(d.other(), "memory and notifications").or_throw();
@@ -35,8 +38,12 @@ mutable_bytes vmmc_side::bind(std::optional<binding>& into, const imported& to, 
   return into->memory();
 }
 
-mutable_bytes vmmc_side::mapped() { return bind(mapped_, theirs_, 4096, update_way::mapped, true); }
-mutable_bytes vmmc_side::bound() { return bind(bound_, their_field_, field_bytes, update_way::automatic, true); }
+mutable_bytes vmmc_side::mapped() {
+  return bind(mapped_, theirs_, 4096, update_way::mapped, true);
+}
+mutable_bytes vmmc_side::bound() {
+  return bind(bound_, their_field_, field_bytes, update_way::automatic, true);
+}
 mutable_bytes vmmc_side::tracked(bool combining) {
   return bind(combining ? tracked_ : uncombined_, their_field_, field_bytes, update_way::tracked, combining);
 }
@@ -46,6 +53,8 @@ std::span<word> vmmc_side::own_field() {
   return own_field_;
 }
 
-void vmmc_side::transfer(bytes what) { active::transfer_to(station_, their_segment_, 0, what).or_throw(); }
+void vmmc_side::transfer(bytes what) {
+  active::transfer_to(station_, their_segment_, 0, what).or_throw();
+}
 
 }  // namespace weft::cli::bench

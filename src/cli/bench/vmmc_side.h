@@ -32,9 +32,9 @@ class vmmc_side {
   const imported& their_field() const { return their_field_; }                  // field_bytes
 
   // Memory bound to the other node's. They are made at first use, and flushed by fences alone.
-  mutable_bytes mapped();                         // to theirs(); where the fabric maps
-  mutable_bytes bound();                          // to their field: mapped where the fabric maps, else tracked
-  mutable_bytes tracked(bool combining = true);   // to their field
+  mutable_bytes mapped();                        // to theirs(); where the fabric maps
+  mutable_bytes bound();                         // to their field: mapped where the fabric maps, else tracked
+  mutable_bytes tracked(bool combining = true);  // to their field
 
   // This node's own copy of a field, for gathering by hand.
   std::span<word> own_field();

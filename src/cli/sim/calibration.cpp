@@ -48,19 +48,25 @@ measurements measured(const bench::job_request& r) {
 std::vector<measured_cost> costs_of_host(bool quick) {
   bench::settings how;
   how.quick = quick;
-  if (quick) how.repeat = 1, how.batches = 5, how.sample = 5 * base::millisecond;
-  else how.repeat = 3;
-  const auto bare = measured({"shm", "", "", bench::suite::memory, how, 2, "cashmere", "fault_mprotect,fault_mprotect_in_order,page_copies"});
-  const auto wire = measured({fabric, "", "", bench::suite::everything, how, 2, "", "round_trip,send_bursts,held_sends,put_stream"});
+  if (quick)
+    how.repeat = 1, how.batches = 5, how.sample = 5 * base::millisecond;
+  else
+    how.repeat = 3;
+  const auto bare =
+      measured({"shm", "", "", bench::suite::memory, how, 2, "cashmere", "fault_mprotect,fault_mprotect_in_order,page_copies"});
+  const auto wire =
+      measured({fabric, "", "", bench::suite::everything, how, 2, "", "round_trip,send_bursts,held_sends,put_stream"});
   const auto homes = measured({fabric, "", "", bench::suite::memory, how, 2, "hlrc", "idle_home,busy_home"});
   constexpr std::size_t word = 8, block = 64 * 1024;
   const double half_trip = value_of(wire, fabric, "round_trip", word) / 2;
-  const double sending = value_of(wire, fabric, "send_overhead", word), receiving = value_of(wire, fabric, "receive_overhead", word);
+  const double sending = value_of(wire, fabric, "send_overhead", word),
+               receiving = value_of(wire, fabric, "receive_overhead", word);
   const double software = std::min((sending + receiving) / 2, half_trip / 2);
   const double noticed = value_of(homes, "hlrc.udp", "busy_home") - value_of(homes, "hlrc.udp", "idle_home");
   return {
       {"page-fault", value_of(bare, "bare", "fault_mprotect"), "ns", "a fault that mprotect resolves"},
-      {"page-fault-beside", value_of(bare, "bare", "fault_mprotect_in_order"), "ns", "the same behind a page that has been resolved so"},
+      {"page-fault-beside", value_of(bare, "bare", "fault_mprotect_in_order"), "ns",
+       "the same behind a page that has been resolved so"},
       {"messaging", software, "ns", "the mean of sending and of receiving a word"},
       {"latency", half_trip - 2 * software, "ns", "half of a word's round trip, without that at both ends"},
       {"interrupt", std::max(0.0, noticed), "ns", "what a page takes longer from a home that computes than from one that waits"},
@@ -78,11 +84,22 @@ double value_of(const std::vector<measured_cost>& costs, const std::string& para
 // With a clock whose cycles are instructions: see clock_for.
 setting_map machine_of(const std::vector<measured_cost>& costs, unsigned nodes, double megahertz) {
   const auto whole = [](double v) { return std::to_string(std::llround(std::max(v, 1.0))); };
-  setting_map s{{"processors", std::to_string(nodes)}, {"protocol", protocol}, {"megahertz", whole(megahertz)},
+  setting_map s{{"processors", std::to_string(nodes)},
+                {"protocol", protocol},
+                {"megahertz", whole(megahertz)},
                 // As the runtime does it.
-                {"barrier-fan-in", "4"}, {"managers-in-turn", "0"}, {"told-once", "0"}, {"fetch-ahead", "16"}, {"diff-grain", "1"},
+                {"barrier-fan-in", "4"},
+                {"managers-in-turn", "0"},
+                {"told-once", "0"},
+                {"fetch-ahead", "16"},
+                {"diff-grain", "1"},
                 // A twin or a diff takes what going through the page takes.
-                {"twinning", "0"}, {"diffing", "0"}, {"memory-setup", "0"}, {"tlb-fill", "0"}, {"cache-bytes", "1048576"}, {"cache-ways", "16"}};
+                {"twinning", "0"},
+                {"diffing", "0"},
+                {"memory-setup", "0"},
+                {"tlb-fill", "0"},
+                {"cache-bytes", "1048576"},
+                {"cache-ways", "16"}};
   for (const auto& c : costs)
     if (c.unit == std::string("ns")) s[c.parameter] = whole(c.value * megahertz / 1000);
   s["bandwidth"] = whole(value_of(costs, "bandwidth"));
@@ -114,7 +131,8 @@ bench::counted_run run_here(const program& p, const std::vector<std::string>& ar
 
 // A simulated instruction takes a cycle. So the clock is the one with which the program takes on one simulated node what it takes on one
 // node here.
-double clock_for(const program& p, const std::vector<std::string>& arguments, const std::vector<measured_cost>& costs, double seconds_here) {
+double clock_for(const program& p, const std::vector<std::string>& arguments, const std::vector<measured_cost>& costs,
+                 double seconds_here) {
   constexpr double nominal = 1000;
   const auto alone = simulated(p, arguments, machine_of(costs, 1, nominal));
   return std::max(1.0, alone.at("cycles").get<double>() / seconds_here / 1e6);
@@ -158,7 +176,8 @@ std::string text_of(const std::vector<comparison>& all, unsigned nodes) {
       const auto is = c.measured.at(name);
       t.row({c.program + ", " + name, std::to_string(count), std::to_string(is), is == count ? "equal" : "DIFFERENT"});
     }
-    t.row({c.program + ", seconds", format("%.6f", c.predicted_seconds), format("%.6f", c.measured_seconds), format("%+.0f%%", 100 * c.error())});
+    t.row({c.program + ", seconds", format("%.6f", c.predicted_seconds), format("%.6f", c.measured_seconds),
+           format("%+.0f%%", 100 * c.error())});
   }
   return t.text();
 }
@@ -169,11 +188,12 @@ nlohmann::json json_of(const std::vector<measured_cost>& costs, const std::vecto
   double worst = 0;
   std::size_t equal = 0;
   for (const auto& c : all) {
-    programs[c.program] = {{"predicted", c.predicted},
-                           {"measured", c.measured},
-                           {"counts_equal", c.equal()},
-                           {"seconds", {{"predicted", c.predicted_seconds}, {"measured", c.measured_seconds}, {"error", c.error()}}},
-                           {"megahertz", c.megahertz}};
+    programs[c.program] = {
+        {"predicted", c.predicted},
+        {"measured", c.measured},
+        {"counts_equal", c.equal()},
+        {"seconds", {{"predicted", c.predicted_seconds}, {"measured", c.measured_seconds}, {"error", c.error()}}},
+        {"megahertz", c.megahertz}};
     worst = std::max(worst, std::abs(c.error()));
     equal += c.equal();
   }

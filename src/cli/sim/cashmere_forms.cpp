@@ -95,10 +95,12 @@ void all_forms::count_combinations() {
               {"all are larger on many processors", [](const cast&, const agreement& a) { return a.larger_on_many == 9; }},
               {"the order agrees by 0.75 at least", [](const cast&, const agreement& a) { return a.order_many >= 0.75; }},
               {"six are within a factor of 1.5", [](const cast&, const agreement& a) { return a.near_many >= 6; }},
-              {"all of these four",
-               [](const cast&, const agreement& a) { return a.above_1 == 9 && a.larger_on_many == 9 && a.order_many >= 0.75 && a.near_many >= 6; }}};
+              {"all of these four", [](const cast&, const agreement& a) {
+                 return a.above_1 == 9 && a.larger_on_many == 9 && a.order_many >= 0.75 && a.near_many >= 6;
+               }}};
   const auto& checks = cashmere_checks();
-  for (const auto& check : checks) tallies_.push_back({check.name, [&check](const cast& c, const agreement&) { return check.holds(c); }});
+  for (const auto& check : checks)
+    tallies_.push_back({check.name, [&check](const cast& c, const agreement&) { return check.holds(c); }});
   tallies_.push_back({"all claims", [&](const cast& c, const agreement&) {
                         return std::all_of(checks.begin(), checks.end(), [&](const auto& check) { return check.holds(c); });
                       }});
@@ -127,8 +129,9 @@ std::vector<std::vector<std::string>> all_forms::rows() const {
   const auto add = [&](const std::string& program, const std::string& what, const result* r, const finding& f) {
     std::string lost;
     for (const auto& name : f.lost) lost += (lost.empty() ? "" : ", ") + name;
-    all.push_back({program, what, r ? format("%.2f", r->few) : "", r ? format("%.2f", r->many()) : "", format("%.2f", f.agrees.order_many),
-                   format("%d", f.agrees.near_many), format("%d", f.agrees.above_1), lost.empty() ? "none" : lost});
+    all.push_back({program, what, r ? format("%.2f", r->few) : "", r ? format("%.2f", r->many()) : "",
+                   format("%.2f", f.agrees.order_many), format("%d", f.agrees.near_many), format("%d", f.agrees.above_1),
+                   lost.empty() ? "none" : lost});
   };
   for (const auto& t : tried_) add(t.program, t.way->what + " " + t.way->marks, &t.came_to, with(t));
   add("all", "the usual ones, which stand first", nullptr, finding(usual_));
@@ -141,8 +144,8 @@ void all_forms::print() const {
   if (const std::string other = runs_.all().told_changes(); !other.empty()) std::printf("%s\n", other.c_str());
   std::printf("Running time of lrc over NHHM, and what Table 2 and the claims come to with this form and else the usual ones\n");
   const auto line = [](const std::vector<std::string>& c) {
-    std::printf("%-9s %-58s %6s %6s %6s %5s %3s  %s\n", c[0].c_str(), c[1].c_str(), c[2].c_str(), c[3].c_str(), c[4].c_str(), c[5].c_str(),
-                c[6].c_str(), c[7].c_str());
+    std::printf("%-9s %-58s %6s %6s %6s %5s %3s  %s\n", c[0].c_str(), c[1].c_str(), c[2].c_str(), c[3].c_str(), c[4].c_str(),
+                c[5].c_str(), c[6].c_str(), c[7].c_str());
   };
   line({"", "", format("%u", runs_.few()), format("%u", runs_.many()), "order", "near", ">1", "claims that do not hold"});
   for (const auto& row : rows()) line(row);
@@ -182,7 +185,8 @@ std::string all_forms::page(bool quick) const {
   using page::table;
   page::document d("Cashmere: what the results owe to the forms of programs");
   d.paragraph(
-      "Running time of lrc over NHHM with every form of the nine programs that we know, and what Table 2 and the claims come to with this form and "
+      "Running time of lrc over NHHM with every form of the nine programs that we know, and what Table 2 and the claims come to "
+      "with this form and "
       "else the usual ones, which stand first.");
   for (const auto& mark : base::split(marks, '\n')) d.paragraph(mark);
   if (quick) d.paragraph("A quick run: small programs on few processors. Its numbers are not the paper's.");

@@ -21,12 +21,15 @@ namespace {
 using base::format;
 
 constexpr const char* about_choices =
-    "machine's parameters are the paper's Table 1, and the programs' inputs are the paper's or, where it has none, what our programs take by "
+    "machine's parameters are the paper's Table 1, and the programs' inputs are the paper's or, where it has none, what our "
+    "programs take by "
     "themselves. The paper tells little of their forms, and some were chosen after this table and the claims had been seen: "
-    "docs/cashmere-programs.md names them, --forms says what table and claims come to with others, and --guessed takes those that readers guessed "
+    "docs/cashmere-programs.md names them, --forms says what table and claims come to with others, and --guessed takes those that "
+    "readers guessed "
     "who did not know the results.";
 constexpr const char* about_guesses =
-    "machine's parameters are the paper's Table 1. The programs are not the usual ones, but as readers guessed them who did not know the "
+    "machine's parameters are the paper's Table 1. The programs are not the usual ones, but as readers guessed them who did not "
+    "know the "
     "results: docs/cashmere-programs.md.";
 
 std::vector<program> programs_of(const request& r) {
@@ -58,7 +61,8 @@ class cashmere {
   std::string told_agreement() const;
   const char* why_off(const table_2_row& row) const;
   std::string about_runs() const {
-    return std::string(runs_.all().machine().empty() ? "The " : "But for what was asked for, the ") + (guessed_ ? about_guesses : about_choices);
+    return std::string(runs_.all().machine().empty() ? "The " : "But for what was asked for, the ") +
+           (guessed_ ? about_guesses : about_choices);
   }
   nlohmann::json table_json() const;
 
@@ -166,8 +170,12 @@ nlohmann::json cashmere::table_json() const {
   nlohmann::json t;
   for (const auto& row : table_2) {
     const result& r = results_.at(row.program);
-    t["rows"].push_back(
-        {{"program", row.program}, {"few", r.few}, {"many", r.many()}, {"paper_8", row.at_8}, {"paper_64", row.at_64}, {"why_off", why_off(row)}});
+    t["rows"].push_back({{"program", row.program},
+                         {"few", r.few},
+                         {"many", r.many()},
+                         {"paper_8", row.at_8},
+                         {"paper_64", row.at_64},
+                         {"why_off", why_off(row)}});
   }
   t["processors"] = {runs_.few(), runs_.many()};
   t["spearman_8"] = agreement_.order_few;
@@ -183,9 +191,11 @@ nlohmann::json cashmere::table_json() const {
 std::string cashmere::told_agreement() const {
   const agreement& a = agreement_;
   return format(
-      "On %u processors the order agrees by %.2f (Spearman), %d of 9 are within a factor of 1.5, %d are above 1 there and on %u, and %d "
+      "On %u processors the order agrees by %.2f (Spearman), %d of 9 are within a factor of 1.5, %d are above 1 there and on %u, "
+      "and %d "
       "are larger than on %u.\nOn %u the order agrees by %.2f, and %d are within a factor of 1.5.",
-      runs_.many(), a.order_many, a.near_many, a.above_1, runs_.few(), a.larger_on_many, runs_.few(), runs_.few(), a.order_few, a.near_few);
+      runs_.many(), a.order_many, a.near_many, a.above_1, runs_.few(), a.larger_on_many, runs_.few(), runs_.few(), a.order_few,
+      a.near_few);
 }
 
 nlohmann::json cashmere::json() const {

@@ -15,10 +15,12 @@ constinit const std::array<table_2_row, 9> table_2 = {{
     {"fft", 1.15, 2.58,
      "to order the result everybody reads a part of every page, and lrc sends all changes ever made to it; 1.34 without that step"},
     {"gauss", 2.24, 5.80,
-     "on 8 processors a worker's rows pass through a smaller cache for every pivot: with lrc, too, four fifths of the time are computing and cache "
+     "on 8 processors a worker's rows pass through a smaller cache for every pivot: with lrc, too, four fifths of the time are "
+     "computing and cache "
      "misses"},
     {"mgrid", 1.39, 2.17,
-     "bars have four neighbours: a relaxation of all grids brings a processor 18 pages by lrc, with twins and diffs, and 144 lines by NHHM; 1.84 in "
+     "bars have four neighbours: a relaxation of all grids brings a processor 18 pages by lrc, with twins and diffs, and 144 lines "
+     "by NHHM; 1.84 in "
      "blocks of planes"},
     {"sor", 1.13, 2.53, "not explained"},
     {"sor_lock", 1.14, 1.51, "not explained"},
@@ -55,12 +57,14 @@ double geometric_mean(const names& programs, Ratio&& of) {
 
 std::string numbers(const cast& c, const names& programs, const std::string& system) {
   std::string text = system + " over NHHM: ";
-  for (const auto& p : programs) text += format("%s%s %.2f", &p == &programs.front() ? "" : ", ", p.c_str(), over_nhhm(c, p, system));
+  for (const auto& p : programs)
+    text += format("%s%s %.2f", &p == &programs.front() ? "" : ", ", p.c_str(), over_nhhm(c, p, system));
   return text;
 }
 
 // That a system's ratio to NHHM is in a range, both ends excluded, for each of the programs.
-claim_check in_range(const char* name, const char* sentence, const names& programs, const char* system, double above, double below) {
+claim_check in_range(const char* name, const char* sentence, const names& programs, const char* system, double above,
+                     double below) {
   return {name, sentence,
           [=](const cast& c) {
             return std::all_of(programs.begin(), programs.end(), [&](const auto& p) {
@@ -80,7 +84,8 @@ claim_check copying_wins() {
           [](const cast& c) {
             std::string seen = numbers(c, all_programs, "NSHM") + "; " + numbers(c, all_programs, "CHHM");
             for (const char* s : {"NSHM", "CHHM", "NSHN", "CHHN"})
-              seen += format("; mean of %s %.2f", s, geometric_mean(all_programs, [&](const auto& p) { return over_nhhm(c, p, s); }));
+              seen +=
+                  format("; mean of %s %.2f", s, geometric_mean(all_programs, [&](const auto& p) { return over_nhhm(c, p, s); }));
             return seen;
           }};
 }
@@ -138,15 +143,17 @@ const std::vector<claim_check>& cashmere_checks() {
   constexpr double any = 1e9;
   const names copying = {"sor", "sor_lock", "em3d"}, merging = {"gauss", "mgrid"};
   static const std::vector<claim_check> all = {
-      in_range("cashmere_wins_by_half", "the Cashmere protocols outperform the DSM system by at least 50%", all_programs, "lrc", 1.5, any),
-      in_range("lines_beat_pages", "line transfer is at least as good as page copying except on sor, sor_l and perhaps em3d", all_but(copying),
-               "CHHM", 0.98, any),
-      in_range("pages_beat_lines_by_little", "sor and sor_l work better with page copying, by little", {"sor", "sor_lock"}, "CHHM", 0.9, 1),
-      in_range("pages_beat_lines_on_em3d_by_little", "em3d works better with page copying as well, by little, or not at all", {"em3d"}, "CHHM",
-               0.9, any),
+      in_range("cashmere_wins_by_half", "the Cashmere protocols outperform the DSM system by at least 50%", all_programs, "lrc",
+               1.5, any),
+      in_range("lines_beat_pages", "line transfer is at least as good as page copying except on sor, sor_l and perhaps em3d",
+               all_but(copying), "CHHM", 0.98, any),
+      in_range("pages_beat_lines_by_little", "sor and sor_l work better with page copying, by little", {"sor", "sor_lock"}, "CHHM",
+               0.9, 1),
+      in_range("pages_beat_lines_on_em3d_by_little", "em3d works better with page copying as well, by little, or not at all",
+               {"em3d"}, "CHHM", 0.9, any),
       in_range("merging_matters", "merge buffers matter for gauss and mgrid", merging, "NHHN", 1.1, any),
-      in_range("merging_hardly_matters_elsewhere", "there is enough bandwidth without merge buffers for all but two programs", all_but(merging),
-               "NHHN", 0, 1.1),
+      in_range("merging_hardly_matters_elsewhere", "there is enough bandwidth without merge buffers for all but two programs",
+               all_but(merging), "NHHN", 0, 1.1),
       copying_wins(),
       {"twelve_instructions_cost_the_advantage", "12 instructions a doubled write can eliminate the advantage over DSM",
        [](const cast& c) { return !losing_to_lrc_by_12(c).empty(); },
@@ -158,8 +165,8 @@ const std::vector<claim_check>& cashmere_checks() {
                     [](double lrc, double nhhm, double chhm) { return nhhm > std::max(chhm, lrc); }),
       about_network("latency_hurts_lrc_least", "TreadMarks is largely insensitive to latency", "1us to 10us", &result::by_latency,
                     [](double lrc, double nhhm, double chhm) { return lrc < std::min(chhm, nhhm); }),
-      about_network("bandwidth_helps_lrc_and_copying", "DSM and CHHM gain most from bandwidth", "1000 to 100", &result::by_bandwidth,
-                    [](double lrc, double nhhm, double chhm) { return std::min(lrc, chhm) > nhhm; }),
+      about_network("bandwidth_helps_lrc_and_copying", "DSM and CHHM gain most from bandwidth", "1000 to 100",
+                    &result::by_bandwidth, [](double lrc, double nhhm, double chhm) { return std::min(lrc, chhm) > nhhm; }),
   };
   return all;
 }

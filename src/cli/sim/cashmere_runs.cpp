@@ -28,7 +28,8 @@ bool cashmere_runs::on_other_networks(const program& p) const {
 }
 
 // The usual value is not a variation.
-point cashmere_runs::varied(const std::string& program, const std::string& system, const std::string& what, const std::string& value) const {
+point cashmere_runs::varied(const std::string& program, const std::string& system, const std::string& what,
+                            const std::string& value) const {
   if (value == "1us" || value == "400") return at(program, system);
   return {program, system, many_, {{what, value}}};
 }

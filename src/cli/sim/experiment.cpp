@@ -105,7 +105,8 @@ double experiment::references_per_second() const {
 }
 
 nlohmann::json json_of(const std::vector<claim>& claims) {
-  nlohmann::json j = {{"held", std::count_if(claims.begin(), claims.end(), [](const claim& c) { return c.held; })}, {"all", claims.size()}};
+  nlohmann::json j = {{"held", std::count_if(claims.begin(), claims.end(), [](const claim& c) { return c.held; })},
+                      {"all", claims.size()}};
   for (const auto& c : claims) j["checks"].push_back({{"name", c.name}, {"claim", c.sentence}, {"held", c.held}, {"seen", c.seen}});
   return j;
 }
@@ -118,7 +119,8 @@ std::string html_of(const std::vector<claim>& claims) {
 }
 
 void print(const std::vector<claim>& claims) {
-  for (const auto& c : claims) std::printf("%s  %s: %s (%s)\n", c.held ? "holds " : "FAILS ", c.name.c_str(), c.sentence.c_str(), c.seen.c_str());
+  for (const auto& c : claims)
+    std::printf("%s  %s: %s (%s)\n", c.held ? "holds " : "FAILS ", c.name.c_str(), c.sentence.c_str(), c.seen.c_str());
 }
 
 void write_file(const std::string& path, const std::string& text) {

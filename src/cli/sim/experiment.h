@@ -41,9 +41,9 @@ struct point {
 
 struct request {
   bool quick = false;
-  bool guessed = false;  // Cashmere's programs as readers guessed them who did not know its results
-  bool forms = false;    // all forms of them that there are
-  std::string programs;  // where the simulated programs are
+  bool guessed = false;              // Cashmere's programs as readers guessed them who did not know its results
+  bool forms = false;                // all forms of them that there are
+  std::string programs;              // where the simulated programs are
   std::vector<std::string> instead;  // "gauss --size 640": a program with these arguments instead of the paper's or the quick ones
   setting_map machine;               // numbers of every machine that are not the paper's
   ways how;
@@ -65,7 +65,7 @@ class experiment {
   const std::map<std::string, std::string>& instead() const noexcept { return instead_; }
   const setting_map& machine() const noexcept { return request_.machine; }
   std::string told_changes() const;
-  nlohmann::json all() const;  // every run's report
+  nlohmann::json all() const;            // every run's report
   double references_per_second() const;  // of processor time
 
  private:

@@ -104,7 +104,8 @@ setting_map numbers_of(const sim_request& r) {
 unsigned nodes_of(const sim_request& r) {
   const std::string text = with_usual(r.options).at("processors");
   const auto nodes = base::parse_number(text);
-  if (!nodes || *nodes < 2 || *nodes > 64) throw error(errc::invalid_argument, "--calibrate compares jobs of 2 to 64 nodes, not of " + text);
+  if (!nodes || *nodes < 2 || *nodes > 64)
+    throw error(errc::invalid_argument, "--calibrate compares jobs of 2 to 64 nodes, not of " + text);
   return static_cast<unsigned>(*nodes);
 }
 
@@ -134,12 +135,15 @@ void add_machine(CLI::App& command, sim_request& r) {
   for (const auto& d : sim::parameters::all())
     command
         .add_option(std::string("--") + d.name, r.options[d.name],
-                    base::format("%s, in %s (%s); default: %llu", d.what, d.unit, d.source, static_cast<unsigned long long>(usual.*d.value)))
+                    base::format("%s, in %s (%s); default: %llu", d.what, d.unit, d.source,
+                                 static_cast<unsigned long long>(usual.*d.value)))
         ->type_name("N")
         ->group("The machine");
   std::string known;
   for (const auto& n : sim::networks()) known += std::string(known.empty() ? "" : "; ") + n.name + ": " + n.what;
-  command.add_option("--network", r.options["network"], "A network of today and a node of today (" + known + "); instead of the paper's")
+  command
+      .add_option("--network", r.options["network"],
+                  "A network of today and a node of today (" + known + "); instead of the paper's")
       ->type_name("NAME")
       ->group("The machine");
 }
@@ -147,51 +151,59 @@ void add_machine(CLI::App& command, sim_request& r) {
 }  // namespace
 
 void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes) {
-  auto* command = weft.add_subcommand("sim",
-                                      "Run a program on a simulated machine: weft sim [OPTIONS] PROGRAM [ARGUMENTS...]. An option of the "
-                                      "machine may have several values, separated by commas: then every combination is simulated");
+  auto* command =
+      weft.add_subcommand("sim",
+                          "Run a program on a simulated machine: weft sim [OPTIONS] PROGRAM [ARGUMENTS...]. An option of the "
+                          "machine may have several values, separated by commas: then every combination is simulated");
   const auto r = std::make_shared<sim_request>();
   command->add_option("-p,--processors", r->options["processors"], "How many")->type_name("COUNT")->default_str(usual_processors);
   command->add_option("--protocol", r->options["protocol"], "How shared memory is kept coherent: cashmere, hlrc or lrc")
       ->type_name("NAME")
       ->default_str(usual_protocol);
   command
-      ->add_option("--interface", r->options["interface"],
-                   "The network interface, as in Cashmere 2.3: NHHM, CHHM, NHHN, CHHN, CHSN, NSHM, NSHN or NSSN; none: only messages; "
-                   "default: NHHM for cashmere, none for the others")
+      ->add_option(
+          "--interface", r->options["interface"],
+          "The network interface, as in Cashmere 2.3: NHHM, CHHM, NHHN, CHHN, CHSN, NSHM, NSHN or NSSN; none: only messages; "
+          "default: NHHM for cashmere, none for the others")
       ->type_name("NAME");
   command->add_option("--json", r->rest.json, "Write the report to a file, too")->type_name("FILE");
   command->add_option("--html", r->rest.html, "Write a page with charts to a file")->type_name("FILE");
-  auto* const paper = command->add_option("--paper", r->paper,
-                                          "Simulate a paper's experiments with the programs beside weft: cashmere or shrimp. Numbers of the machine "
-                                          "that are given besides are those of all machines, if the experiments do not set them");
+  auto* const paper = command->add_option(
+      "--paper", r->paper,
+      "Simulate a paper's experiments with the programs beside weft: cashmere or shrimp. Numbers of the machine "
+      "that are given besides are those of all machines, if the experiments do not set them");
   paper->type_name("NAME");
   command->add_flag("--calibrate", r->calibrate,
                     "Measure this host, and compare what the simulator predicts for programs with what they do here, on -p nodes");
   command->add_flag("--quick", r->rest.quick, "With --paper or --calibrate: small programs on few processors");
-  command->add_option("--programs", r->rest.programs, "With --paper: where the simulated programs are")->type_name("DIRECTORY")->needs(paper);
+  command->add_option("--programs", r->rest.programs, "With --paper: where the simulated programs are")
+      ->type_name("DIRECTORY")
+      ->needs(paper);
   auto* const guessed = command->add_flag(
       "--guessed", r->rest.guessed,
       "With --paper cashmere: its programs as readers guessed them who did not know its results (docs/cashmere-programs.md)");
   guessed->needs(paper);
-  auto* const instead = command->add_option(
-      "--instead", r->rest.instead,
-      "With --paper: a program with these arguments instead of the usual ones, to see what a table or a claim owes to them; may be given for "
-      "several");
+  auto* const instead = command->add_option("--instead", r->rest.instead,
+                                            "With --paper: a program with these arguments instead of the usual ones, to see what a "
+                                            "table or a claim owes to them; may be given for "
+                                            "several");
   instead->type_name("'PROGRAM ARGUMENTS'")->allow_extra_args(false)->needs(paper);
   command
       ->add_flag("--forms", r->rest.forms,
-                 "With --paper cashmere: every form of its programs that we know, and what its table and claims owe to each and come to with all "
+                 "With --paper cashmere: every form of its programs that we know, and what its table and claims owe to each and "
+                 "come to with all "
                  "combinations")
       ->needs(paper)
       ->excludes(guessed)
       ->excludes(instead);
   command->add_option("-j,--jobs", r->rest.how.at_once, "Simulations at a time; 0: as many as there are cores")->type_name("COUNT");
-  command->add_option("--keep", r->rest.how.keep, "Keep reports in a directory, and take those that are there")->type_name("DIRECTORY");
+  command->add_option("--keep", r->rest.how.keep, "Keep reports in a directory, and take those that are there")
+      ->type_name("DIRECTORY");
   add_machine(*command, *r);
   command->prefix_command();  // from the program on, everything is the program's
   command->footer(
-      "Options may follow the program as well if none comes before it: weft sim PROGRAM -p 64. What begins with the first word that is none of "
+      "Options may follow the program as well if none comes before it: weft sim PROGRAM -p 64. What begins with the first word "
+      "that is none of "
       "them, or comes after --, is the program's.\n\n"
       "Examples:\n"
       "  weft sim -p 64 build/bin/sor_sim --size 1024 --steps 10\n"

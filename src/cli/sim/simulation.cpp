@@ -110,7 +110,8 @@ class shelf {
   bool take(const simulation& s, outcome& into) const {
     std::error_code missing;
     const auto at = place(s);
-    if (directory_.empty() || !files::exists(at, missing) || files::last_write_time(at) < files::last_write_time(s.words[0])) return false;
+    if (directory_.empty() || !files::exists(at, missing) || files::last_write_time(at) < files::last_write_time(s.words[0]))
+      return false;
     into.report = nlohmann::json::parse(read_file(at), nullptr, false);
     return into.report.is_object();
   }
@@ -135,7 +136,8 @@ class shelf {
   std::string last;
   for (const auto& l : lines)
     if (!l.empty()) last = l;
-  throw error(errc::system, base::format("%s: the simulated program ended with status %d: %s", s.name.c_str(), o.exit_status, last.c_str()));
+  throw error(errc::system,
+              base::format("%s: the simulated program ended with status %d: %s", s.name.c_str(), o.exit_status, last.c_str()));
 }
 
 void check_program(const std::string& program) {

@@ -17,6 +17,7 @@ std::vector<simulation> combinations(const std::map<std::string, std::string>& o
 std::string page_of(const std::string& title, const std::vector<simulation>& all, const std::vector<outcome>& outcomes);
 
 // The parts of a breakdown in the order in which they are shown.
-inline constexpr const char* parts_of_time[] = {"compute", "cache_stall", "protocol", "diff", "interrupt", "page_copy", "synchronisation"};
+inline constexpr const char* parts_of_time[] = {"compute",   "cache_stall", "protocol",       "diff",
+                                                "interrupt", "page_copy",   "synchronisation"};
 
 }  // namespace weft::cli::simulator

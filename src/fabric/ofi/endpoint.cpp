@@ -82,10 +82,12 @@ status endpoint::open_queue(std::size_t completions) {
 
 status endpoint::open_endpoint() {
   fid_ep* made = nullptr;
-  if (const int code = ::fi_endpoint(domain_.get(), chosen_.info.get(), &made, nullptr); code != 0) return failure("make an endpoint", code);
+  if (const int code = ::fi_endpoint(domain_.get(), chosen_.info.get(), &made, nullptr); code != 0)
+    return failure("make an endpoint", code);
   endpoint_.reset(made);
   if (const int code = ::fi_ep_bind(made, &addresses_->fid, 0); code != 0) return failure("bind its address vector", code);
-  if (const int code = ::fi_ep_bind(made, &queue_->fid, FI_TRANSMIT | FI_RECV); code != 0) return failure("bind its completion queue", code);
+  if (const int code = ::fi_ep_bind(made, &queue_->fid, FI_TRANSMIT | FI_RECV); code != 0)
+    return failure("bind its completion queue", code);
   if (const int code = ::fi_enable(made); code != 0) return failure("enable its endpoint", code);
   if (chosen_.plan.atomics && !atomics_are_valid()) chosen_.plan.atomics = false;
   return {};
@@ -123,10 +125,11 @@ status endpoint::registration_failure(std::size_t size, std::int64_t code) const
   rlimit limit{};
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
   return {errc::system,
-          base::format("libfabric's provider \"%s\" cannot register %zu KiB of memory (%s): the limit on locked memory is %llu KiB; raise "
-                       "it (ulimit -l unlimited)",
-                       info().fabric_attr->prov_name, size >> 10, library_->explain(code).c_str(),
-                       static_cast<unsigned long long>(limit.rlim_cur >> 10))};
+          base::format(
+              "libfabric's provider \"%s\" cannot register %zu KiB of memory (%s): the limit on locked memory is %llu KiB; raise "
+              "it (ulimit -l unlimited)",
+              info().fabric_attr->prov_name, size >> 10, library_->explain(code).c_str(),
+              static_cast<unsigned long long>(limit.rlim_cur >> 10))};
 }
 
 result<region> endpoint::register_memory(std::byte* base, std::size_t size, std::uint64_t access) {
@@ -211,10 +214,10 @@ std::int64_t endpoint::atomic(operation& o, atomic_operation what, const remote_
   auto held = turn();
   auto* words = reinterpret_cast<word*>(o.buffer);
   if (what == atomic_operation::compare_swap)
-    return ::fi_compare_atomic(endpoint_.get(), &words[0], 1, o.descriptor, &words[1], o.descriptor, &words[2], o.descriptor, on.node,
-                               on.address, on.key, FI_UINT64, FI_CSWAP, &o.context);
-  return ::fi_fetch_atomic(endpoint_.get(), &words[0], 1, o.descriptor, &words[2], o.descriptor, on.node, on.address, on.key, FI_UINT64,
-                           fetching_operation(what), &o.context);
+    return ::fi_compare_atomic(endpoint_.get(), &words[0], 1, o.descriptor, &words[1], o.descriptor, &words[2], o.descriptor,
+                               on.node, on.address, on.key, FI_UINT64, FI_CSWAP, &o.context);
+  return ::fi_fetch_atomic(endpoint_.get(), &words[0], 1, o.descriptor, &words[2], o.descriptor, on.node, on.address, on.key,
+                           FI_UINT64, fetching_operation(what), &o.context);
 }
 
 // --- completions ------------------------------------------------------------------------------------------------------------------

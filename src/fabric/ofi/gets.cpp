@@ -31,7 +31,10 @@ result<transfer> ofi_port::start_get(node_id node, const window& w, std::uint64_
   }
   get_entry* e = open_get(node);
   if (!e)
-    if (auto room = wait_for(node, [&] { return e || (e = open_get(node)); }, "waiting for one of its gets to finish"); !room) return room;
+    if (auto room = wait_for(
+            node, [&] { return e || (e = open_get(node)); }, "waiting for one of its gets to finish");
+        !room)
+      return room;
   e->window = w;
   e->offset = offset;
   e->into = into;
@@ -41,7 +44,8 @@ result<transfer> ofi_port::start_get(node_id node, const window& w, std::uint64_
   }
   posted outcome = ask_more(*e);
   if (outcome == posted::not_now && e->asked == 0)
-    if (auto asked = wait_for(node, [&] { return e->asked > 0 || (outcome = ask_more(*e)) == posted::gone; }, "waiting for room for a get");
+    if (auto asked = wait_for(
+            node, [&] { return e->asked > 0 || (outcome = ask_more(*e)) == posted::gone; }, "waiting for room for a get");
         !asked)
       return abandon(e, std::move(asked));
   if (outcome == posted::gone) return abandon(e, refuse_revoked(node, w.id));
@@ -94,7 +98,8 @@ ofi_port::posted ofi_port::ask_more(get_entry& e) {
 ofi_port::posted ofi_port::ask_piece(get_entry& e) {
   operation* o = operations_.take(false);
   if (!o) return posted::not_now;
-  const std::size_t size = std::min(e.into.size() - e.asked, e.direct ? plan().largest_read : std::min(plan().slot, plan().largest_read));
+  const std::size_t size =
+      std::min(e.into.size() - e.asked, e.direct ? plan().largest_read : std::min(plan().slot, plan().largest_read));
   const mutable_bytes into = e.into.subspan(e.asked, size);
   o->kind = operation::what::read;
   o->node = e.node;
@@ -149,7 +154,8 @@ void ofi_port::take_read(operation& o, int error) {
 
 // Acquire pairs with the count-down in take_read: the bytes are there.
 bool ofi_port::finished(const get_entry& e) noexcept {
-  return e.under_way.load(std::memory_order_acquire) == 0 && (e.asked == e.into.size() || e.error.load(std::memory_order_relaxed) != 0);
+  return e.under_way.load(std::memory_order_acquire) == 0 &&
+         (e.asked == e.into.size() || e.error.load(std::memory_order_relaxed) != 0);
 }
 
 get_entry* ofi_port::get_of(const transfer& t) noexcept {
@@ -185,7 +191,8 @@ status ofi_port::finish(const transfer& t) {
 
 // Gives a get up. Reads into its place may still be under way: they get a last chance to end, because the caller's memory is about to go.
 status ofi_port::abandon(get_entry* e, status why) {
-  const bool drained = wait([e] { return e->under_way.load(std::memory_order_acquire) == 0; }, std::chrono::nanoseconds(last_grace)).ok();
+  const bool drained =
+      wait([e] { return e->under_way.load(std::memory_order_acquire) == 0; }, std::chrono::nanoseconds(last_grace)).ok();
   if (!drained && e->direct)
     why = status(why.code(), why.sentence() + "; the network may still write into the memory that the get was for");
   {

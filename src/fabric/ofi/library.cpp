@@ -20,8 +20,9 @@ bool find(void* handle, const char* name, Function& into) {
 }
 
 bool find_all(void* handle, library& l) {
-  return find(handle, "fi_getinfo", l.getinfo) && find(handle, "fi_freeinfo", l.freeinfo) && find(handle, "fi_dupinfo", l.dupinfo) &&
-         find(handle, "fi_fabric", l.fabric) && find(handle, "fi_strerror", l.strerror) && find(handle, "fi_version", l.version);
+  return find(handle, "fi_getinfo", l.getinfo) && find(handle, "fi_freeinfo", l.freeinfo) &&
+         find(handle, "fi_dupinfo", l.dupinfo) && find(handle, "fi_fabric", l.fabric) && find(handle, "fi_strerror", l.strerror) &&
+         find(handle, "fi_version", l.version);
 }
 
 // The registration cache would compete for userfaultfd. Set before the library reads its settings, and never over the user's.
@@ -45,7 +46,8 @@ loaded load() {
     l.problem = "libfabric.so.1 lacks functions that weft needs; install version 1.9 or later, or use --fabric udp";
   } else {
     Dl_info about;
-    l.found.path = ::dladdr(reinterpret_cast<void*>(l.found.getinfo), &about) != 0 && about.dli_fname ? about.dli_fname : "libfabric.so.1";
+    l.found.path =
+        ::dladdr(reinterpret_cast<void*>(l.found.getinfo), &about) != 0 && about.dli_fname ? about.dli_fname : "libfabric.so.1";
   }
   return l;
 }
@@ -63,7 +65,10 @@ std::string abilities_of(std::uint64_t caps) {
   constexpr struct {
     std::uint64_t bit;
     const char* name;
-  } known[] = {{FI_MSG, "messages"}, {FI_TAGGED, "tagged messages"}, {FI_RMA, "remote memory"}, {FI_ATOMIC, "atomics"},
+  } known[] = {{FI_MSG, "messages"},
+               {FI_TAGGED, "tagged messages"},
+               {FI_RMA, "remote memory"},
+               {FI_ATOMIC, "atomics"},
                {FI_MULTICAST, "multicast"}};
   std::string text;
   for (const auto& k : known)
@@ -89,7 +94,9 @@ std::uint32_t library::common_version() const {
   return built < here ? built : here;
 }
 
-std::string library::explain(std::int64_t code) const { return strerror(static_cast<int>(code < 0 ? -code : code)); }
+std::string library::explain(std::int64_t code) const {
+  return strerror(static_cast<int>(code < 0 ? -code : code));
+}
 
 result<const library*> load_library() {
   static const loaded once = load();  // the library itself is per process, so this is

@@ -22,7 +22,7 @@ constexpr base::nanoseconds longest_drain = base::second;
 struct card {
   std::uint64_t magic = card_magic;
   std::int32_t pid = 0;
-  std::int32_t bell = -1;           // a descriptor of that process, or -1
+  std::int32_t bell = -1;  // a descriptor of that process, or -1
   std::uint32_t address_format = 0;
   std::uint32_t credits = 0;
   std::uint64_t slot = 0;
@@ -32,7 +32,9 @@ struct card {
 }  // namespace
 
 ofi_port::ofi_port(const fabric_options& options)
-    : message_port(options), peers_(std::make_unique<peer[]>(options.nodes)), gets_(std::make_unique<std::array<get_entry, most_gets>>()) {
+    : message_port(options),
+      peers_(std::make_unique<peer[]>(options.nodes)),
+      gets_(std::make_unique<std::array<get_entry, most_gets>>()) {
   for (std::size_t i = most_gets; i-- > 0;) free_gets_.push_back(static_cast<std::uint16_t>(i));
   register_handlers();
 }
@@ -133,8 +135,10 @@ status ofi_port::attach(node_id node, const base::byte_buffer& text, base::byte_
     return {errc::invalid_argument, base::format("node %u did not open the ofi fabric of this version", node)};
   if (its_provider != provider() || c.address_format != endpoint_.info().addr_format || c.slot != plan().slot ||
       c.credits != plan().credits)
-    return {errc::unavailable, base::format("node %u uses libfabric's provider \"%s\" and node %u \"%s\", or other settings of it; choose one "
-                                            "with --provider", node, its_provider.c_str(), self(), provider())};
+    return {errc::unavailable,
+            base::format("node %u uses libfabric's provider \"%s\" and node %u \"%s\", or other settings of it; choose one "
+                         "with --provider",
+                         node, its_provider.c_str(), self(), provider())};
   address.assign(where.begin(), where.end());
   peer& p = peers_[node];
   p.flush_key = c.flush_key;
@@ -144,7 +148,8 @@ status ofi_port::attach(node_id node, const base::byte_buffer& text, base::byte_
   for (auto& credits : p.credits) credits.store(plan().credits, std::memory_order_relaxed);
   if (node == self() || !options_.one_host) return {};
   if (endpoint_.info().ep_attr->protocol == FI_PROTO_SHM) {
-    const std::string name(reinterpret_cast<const char*>(address.data()), ::strnlen(reinterpret_cast<const char*>(address.data()), address.size()));
+    const std::string name(reinterpret_cast<const char*>(address.data()),
+                           ::strnlen(reinterpret_cast<const char*>(address.data()), address.size()));
     if (const auto prefix = name.find("://"); prefix != std::string::npos) p.left_behind = "/" + name.substr(prefix + 3);
   }
   p.alive = os::unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, c.pid, 0)));
@@ -169,8 +174,8 @@ status ofi_port::connect(std::span<const base::byte_buffer> cards) {
 void ofi_port::close() {
   if (endpoint_.is_open() && !driver_.stopping()) {
     bool slept = false;
-    driver_.wait([this] { return operations_.under_way() == 0 && unsent_frames_.load(std::memory_order_relaxed) == 0; }, longest_drain,
-                 slept);
+    driver_.wait([this] { return operations_.under_way() == 0 && unsent_frames_.load(std::memory_order_relaxed) == 0; },
+                 longest_drain, slept);
   }
   watch_ = {};
   driver_.stop();

@@ -34,12 +34,12 @@ struct get_entry {
   weft::window window;
   std::uint64_t offset = 0;
   mutable_bytes into;
-  bool direct = true;                        // the provider writes into `into` itself
-  region local;                              // of `into`, where it had to be registered
-  std::size_t asked = 0;                     // bytes; the requester's
-  std::atomic<std::uint32_t> under_way{0};   // reads
+  bool direct = true;                       // the provider writes into `into` itself
+  region local;                             // of `into`, where it had to be registered
+  std::size_t asked = 0;                    // bytes; the requester's
+  std::atomic<std::uint32_t> under_way{0};  // reads
   std::atomic<int> error{0};
-  std::atomic<bool> abandoned{false};        // whoever turns it back frees the entry
+  std::atomic<bool> abandoned{false};  // whoever turns it back frees the entry
   std::uint32_t generation = 0;
 };
 
@@ -161,7 +161,8 @@ class ofi_port final : public message_port {
   bool suits_copying(std::size_t size) const noexcept;
   status put_remotely(node_id node, const window& w, std::uint64_t offset, bytes source);
   status put_directly(node_id node, const window& w, std::uint64_t offset, bytes source);
-  posted post_write(node_id node, const window& w, std::uint64_t offset, bytes piece, operation* awaited, void* descriptor, bool first);
+  posted post_write(node_id node, const window& w, std::uint64_t offset, bytes piece, operation* awaited, void* descriptor,
+                    bool first);
   bool owes_messages(node_id node) const noexcept;
   status settle(node_id node);
   snapshot snapshot_of(node_id node) const noexcept;
@@ -206,36 +207,36 @@ class ofi_port final : public message_port {
   static constexpr std::size_t most_gets = 256;
   static constexpr word get_mark = word{1} << 31;  // in a transfer's token: message_port's own have small numbers there
 
-  std::size_t inject_limit_ = 0;         // bytes of a frame or put that are injected
+  std::size_t inject_limit_ = 0;  // bytes of a frame or put that are injected
   endpoint endpoint_;
   std::unique_ptr<peer[]> peers_;
-  operation_pool operations_;            // sends, reads, writes, atomics
+  operation_pool operations_;  // sends, reads, writes, atomics
   operation_pool receives_;
   region operations_region_, receives_region_;  // where local buffers are registered
-  memory flush_memory_;                  // a word that peers read to flush their writes
+  memory flush_memory_;                         // a word that peers read to flush their writes
   region flush_region_;
 
-  std::mutex completions_lock_;          // guards reading the queue, and stash_
-  std::vector<fi_cq_msg_entry> stash_;   // read by somebody else than the driver
-  bool stashed_error_ = false;           // likewise
+  std::mutex completions_lock_;         // guards reading the queue, and stash_
+  std::vector<fi_cq_msg_entry> stash_;  // read by somebody else than the driver
+  bool stashed_error_ = false;          // likewise
 
   // The driver's.
-  std::deque<parked> parked_;            // at most the credits of all peers
-  std::vector<operation*> unposted_;     // receives that the provider had no room for
+  std::deque<parked> parked_;         // at most the credits of all peers
+  std::vector<operation*> unposted_;  // receives that the provider had no room for
 
-  std::atomic<std::size_t> unsent_frames_{0};    // in all peers' unsent; relaxed, the locks order the contents
-  std::atomic<bool> control_due_{false};         // some peer is owed credits or a pong
-  std::atomic<bool> errors_{false};              // some peer's `error` is set
-  std::atomic<bool> congested_{false};           // the provider had no room a moment ago: sleep briefly only
-  std::atomic<std::uint64_t> rejected_{0};       // frames that were not this job's
+  std::atomic<std::size_t> unsent_frames_{0};  // in all peers' unsent; relaxed, the locks order the contents
+  std::atomic<bool> control_due_{false};       // some peer is owed credits or a pong
+  std::atomic<bool> errors_{false};            // some peer's `error` is set
+  std::atomic<bool> congested_{false};         // the provider had no room a moment ago: sleep briefly only
+  std::atomic<std::uint64_t> rejected_{0};     // frames that were not this job's
 
-  std::mutex exports_lock_;              // guards exports_
+  std::mutex exports_lock_;                              // guards exports_
   std::unordered_map<std::uint64_t, exported> exports_;  // by capability
-  std::mutex inquiries_lock_;            // guards inquiries_ and next_inquiry_
+  std::mutex inquiries_lock_;                            // guards inquiries_ and next_inquiry_
   std::unordered_map<word, inquiry*> inquiries_;
   word next_inquiry_ = 1;
 
-  std::mutex gets_lock_;                 // guards free_gets_
+  std::mutex gets_lock_;  // guards free_gets_
   std::unique_ptr<std::array<get_entry, most_gets>> gets_;
   std::vector<std::uint16_t> free_gets_;
   std::array<snapshot, reply_table::most> snapshots_{};  // by message_port's token; the requester's
@@ -244,10 +245,10 @@ class ofi_port final : public message_port {
   bell bell_;                            // this node's own, where there is no descriptor to wait on
   std::array<os::unique_fd, 3> events_;  // by sleeper: what kick() writes to
   std::array<std::atomic<bool>, 3> kicked_{}, asleep_{};
-  std::atomic<bool> resting_{false};     // the communication thread sleeps until pending() wakes it
-  std::uint64_t seen_turns_ = 0;         // the communication thread's
+  std::atomic<bool> resting_{false};                // the communication thread sleeps until pending() wakes it
+  std::uint64_t seen_turns_ = 0;                    // the communication thread's
   std::array<base::nanoseconds, 3> quiet_since_{};  // by sleeper, theirs: for naps that grow
-  std::atomic<std::uint64_t> busy_{0};   // turns that found something
+  std::atomic<std::uint64_t> busy_{0};              // turns that found something
   std::array<std::uint64_t, 3> seen_busy_{};
   std::atomic<bool> driver_sleeps_{false};  // an application thread does, in block()
 

@@ -16,7 +16,9 @@ constexpr std::size_t large_put = 64 * 1024;    // from here on remote memory ac
 }  // namespace
 
 // Whether puts or words may be on their way to `node` as messages, or wait on the backlog to be.
-bool ofi_port::owes_messages(node_id node) const noexcept { return peers_[node].served.open() || holds_requests(); }
+bool ofi_port::owes_messages(node_id node) const noexcept {
+  return peers_[node].served.open() || holds_requests();
+}
 
 // --- puts -------------------------------------------------------------------------------------------------------------------------
 
@@ -29,7 +31,9 @@ bool ofi_port::suits_remote_write(std::size_t size) const noexcept {
 }
 
 // Whether a put goes through slots and returns, rather than from its place and waits: one write of the whole is quicker than several.
-bool ofi_port::suits_copying(std::size_t size) const noexcept { return size <= (plan().register_local ? most_copied : plan().slot); }
+bool ofi_port::suits_copying(std::size_t size) const noexcept {
+  return size <= (plan().register_local ? most_copied : plan().slot);
+}
 
 status ofi_port::put(node_id node, const window& w, std::uint64_t offset, bytes source) {
   if (source.empty()) {
@@ -58,8 +62,9 @@ status ofi_port::put_remotely(node_id node, const window& w, std::uint64_t offse
     auto attempt = [&] { return post_write(node, w, offset + gone, piece, nullptr, nullptr, gone == 0); };
     posted outcome = attempt();
     if (outcome == posted::not_now && !handling())
-      if (auto waited = wait_for(node, [&] { return outcome != posted::not_now || (outcome = attempt()) != posted::not_now; },
-                                 "waiting for room for a put");
+      if (auto waited = wait_for(
+              node, [&] { return outcome != posted::not_now || (outcome = attempt()) != posted::not_now; },
+              "waiting for room for a put");
           !waited)
         return waited;
     if (outcome == posted::gone) return refuse_revoked(node, w.id);
@@ -195,7 +200,8 @@ void ofi_port::settle(const snapshot& s) noexcept {
 status ofi_port::settle(node_id node) {
   const snapshot before = snapshot_of(node);
   auto done = message_port::fence(node);
-  if (done.ok() || (done.code() != errc::timed_out && done.code() != errc::node_failed && done.code() != errc::would_block)) settle(before);
+  if (done.ok() || (done.code() != errc::timed_out && done.code() != errc::node_failed && done.code() != errc::would_block))
+    settle(before);
   return done;
 }
 
@@ -220,7 +226,8 @@ status ofi_port::fence(node_id node) {
     count(counter::fences);
   }
   if (!outcome && outcome.code() == errc::timed_out) return outcome;
-  auto complete = wait_for(node, [&] { return p.writes.load(std::memory_order_acquire) == 0; }, "waiting for puts to arrive");
+  auto complete = wait_for(
+      node, [&] { return p.writes.load(std::memory_order_acquire) == 0; }, "waiting for puts to arrive");
   auto deferred = take_deferred(node);
   if (!outcome) return outcome;
   return complete.ok() ? std::move(deferred) : std::move(complete);
@@ -303,7 +310,8 @@ result<word> ofi_port::atomic_remotely(node_id node, const window& w, std::uint6
       outcome = posted::gone;
       return true;
     }
-    if ((!plan().atomic_after_write && p.writes.load(std::memory_order_acquire) != 0) || p.reads.load(std::memory_order_acquire) != 0)
+    if ((!plan().atomic_after_write && p.writes.load(std::memory_order_acquire) != 0) ||
+        p.reads.load(std::memory_order_acquire) != 0)
       return false;
     const auto code = endpoint_.atomic(*o, providers_operation(kind), {p.address, r->address + offset, r->key});
     note(p, code);

@@ -31,13 +31,13 @@ struct operation {
   fi_context2 context{};  // the provider's while the operation is under way. First: completions carry its address
   what kind = what::receive;
   node_id node = 0;
-  std::byte* buffer = nullptr;   // the slot
-  void* descriptor = nullptr;    // of the slot's registration
-  std::size_t size = 0;          // bytes of the slot in use
-  get_entry* get = nullptr;      // of a read
-  std::byte* into = nullptr;     // of a read into the slot: where the bytes belong
+  std::byte* buffer = nullptr;  // the slot
+  void* descriptor = nullptr;   // of the slot's registration
+  std::size_t size = 0;         // bytes of the slot in use
+  get_entry* get = nullptr;     // of a read
+  std::byte* into = nullptr;    // of a read into the slot: where the bytes belong
   std::atomic<wait> state{wait::nobody};
-  int error = 0;                 // of an operation that somebody waited for
+  int error = 0;  // of an operation that somebody waited for
 
   static operation* of(void* completed) noexcept { return static_cast<operation*>(completed); }
 };
@@ -76,7 +76,7 @@ class operation_pool {
  private:
   mutable os::spin_lock lock_;  // guards free_
   std::vector<operation*> free_;
-  std::deque<operation> all_;   // never moves
+  std::deque<operation> all_;  // never moves
   std::size_t reserve_ = 0;
   os::unique_fd file_;
   os::mapping where_;

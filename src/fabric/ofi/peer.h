@@ -22,7 +22,7 @@ struct remote_window {
   std::uint64_t capability = 0;  // 0: not known, or withdrawn
   std::uint64_t size = 0;
   rights allowed = rights::none;
-  bool keyed = false;            // whether remote memory access reaches it
+  bool keyed = false;  // whether remote memory access reaches it
   std::uint64_t key = 0;
   std::uint64_t address = 0;
 };
@@ -46,10 +46,10 @@ class debt {
 
 // Frames of one lane as they arrive. The driver's.
 struct inbound_lane {
-  std::uint32_t expected = 0;            // the next frame's number
-  std::vector<operation*> early;         // frames that came before their turn; at most the lane's credits
-  base::byte_buffer assembly;            // the message whose frames are coming in
-  std::uint32_t frames = 0;              // of it, so far
+  std::uint32_t expected = 0;     // the next frame's number
+  std::vector<operation*> early;  // frames that came before their turn; at most the lane's credits
+  base::byte_buffer assembly;     // the message whose frames are coming in
+  std::uint32_t frames = 0;       // of it, so far
 };
 
 struct peer {
@@ -59,29 +59,29 @@ struct peer {
   // Everything that is posted to the peer is posted under this lock: it makes the order. Guards the members up to the blank line.
   os::spin_lock lock;
   std::array<std::uint32_t, lanes> sequence{};
-  std::deque<operation*> unsent;         // frames of accepted messages that the provider had no room for
-  std::vector<remote_window> windows;    // by id
-  status deferred;                       // the first failure of a put since the last fence
+  std::deque<operation*> unsent;       // frames of accepted messages that the provider had no room for
+  std::vector<remote_window> windows;  // by id
+  status deferred;                     // the first failure of a put since the last fence
 
   std::array<std::atomic<std::uint32_t>, lanes> credits{};  // frames that may still be sent
   std::array<std::atomic<std::uint32_t>, lanes> owed{};     // credits to be returned
   std::atomic<std::uint32_t> writes{0}, reads{0};           // remote memory operations under way
   std::atomic<int> error{0};                                // of a call that failed; the driver tells of it
-  debt served;                           // puts and words that went as messages: later remote memory access would overtake them
-  debt sent;                             // all messages of the request lane
+  debt served;  // puts and words that went as messages: later remote memory access would overtake them
+  debt sent;    // all messages of the request lane
 
   std::array<inbound_lane, lanes> in;
 
   // Liveness. A peer that has been sent something and has been silent since is asked for a sign of life.
   std::atomic<bool> unanswered{false};
-  std::atomic<std::uint32_t> heard{0};   // frames
+  std::atomic<std::uint32_t> heard{0};  // frames
   std::atomic<bool> pong_due{false};
-  std::uint32_t counted = 0;             // of `heard`; this and the next two: the watch's
+  std::uint32_t counted = 0;  // of `heard`; this and the next two: the watch's
   base::nanoseconds silent_since = 0;
   bool pinged = false;
   pid_t pid = 0;
-  os::unique_fd alive;                   // a pidfd, on one host: readable when the process is gone
-  std::string left_behind;               // a file in shared memory that goes with the process, or none
+  os::unique_fd alive;      // a pidfd, on one host: readable when the process is gone
+  std::string left_behind;  // a file in shared memory that goes with the process, or none
 
   ofi::bell bell;
 };

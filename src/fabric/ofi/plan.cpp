@@ -25,7 +25,8 @@ void narrow(plan& p) {
     if (wish == "no-rma") p.rma = p.atomics = p.one_sided = false;
     if (wish == "no-atomics") p.atomics = false;
     if (wish == "no-order" && p.delivery)
-      p.send_after_write = p.send_after_read = p.write_after_write = p.write_after_read = p.read_after_write = p.atomic_after_write = false;
+      p.send_after_write = p.send_after_read = p.write_after_write = p.write_after_read = p.read_after_write =
+          p.atomic_after_write = false;
     if (wish == "no-inject") p.inject = 0;
     if (wish == "no-wait-fd") p.wait_fd = false;
     if (wish == "no-bell") p.bell = false;

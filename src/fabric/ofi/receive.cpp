@@ -92,7 +92,8 @@ void ofi_port::complete_with_error() {
     case operation::what::write:
       if (refused && o->state.load(std::memory_order_relaxed) == operation::wait::nobody) {
         std::scoped_lock lock(p.lock);
-        if (p.deferred.ok()) p.deferred = {errc::revoked, base::format("node %u refused a put: %s", node, endpoint_.explain(e).c_str())};
+        if (p.deferred.ok())
+          p.deferred = {errc::revoked, base::format("node %u refused a put: %s", node, endpoint_.explain(e).c_str())};
       }
       p.writes.fetch_sub(1, std::memory_order_release);  // pairs with the acquire in clear_to_send
       return finish_operation(*o, e.err);

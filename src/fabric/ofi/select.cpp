@@ -44,13 +44,20 @@ std::optional<address> address_of(const sockaddr* from) {
 }
 
 std::optional<address> address_of(const fi_info& info) {
-  const bool internet = info.addr_format == FI_SOCKADDR || info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
+  const bool internet =
+      info.addr_format == FI_SOCKADDR || info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
   return internet && info.src_addr ? address_of(static_cast<const sockaddr*>(info.src_addr)) : std::nullopt;
 }
 
-bool is_version_4(const address& a) { return a[10] == 0xff && a[11] == 0xff && a[0] == 0; }
-bool is_loopback(const address& a) { return is_version_4(a) ? a[12] == 127 : std::memcmp(a.data(), &in6addr_loopback, 16) == 0; }
-bool is_link_local(const address& a) { return is_version_4(a) ? a[12] == 169 && a[13] == 254 : a[0] == 0xfe && (a[1] & 0xc0) == 0x80; }
+bool is_version_4(const address& a) {
+  return a[10] == 0xff && a[11] == 0xff && a[0] == 0;
+}
+bool is_loopback(const address& a) {
+  return is_version_4(a) ? a[12] == 127 : std::memcmp(a.data(), &in6addr_loopback, 16) == 0;
+}
+bool is_link_local(const address& a) {
+  return is_version_4(a) ? a[12] == 169 && a[13] == 254 : a[0] == 0xfe && (a[1] & 0xc0) == 0x80;
+}
 
 bool same_prefix(const address& a, const address& b, unsigned bits) {
   for (unsigned i = 0; i < bits; ++i)
@@ -104,8 +111,8 @@ int rank(const fi_info& info, bool one_host) {
   constexpr struct {
     const char* core;
     int rank;
-  } known[] = {{"cxi", 100}, {"efa", 95}, {"verbs", 90}, {"ucx", 89}, {"psm3", 88}, {"opx", 88}, {"psm2", 87}, {"psm", 86},
-               {"gni", 85}, {"tcp", 50}, {"net", 45}, {"udp", 20}, {"sockets", 10}};
+  } known[] = {{"cxi", 100}, {"efa", 95}, {"verbs", 90}, {"ucx", 89}, {"psm3", 88}, {"opx", 88},    {"psm2", 87},
+               {"psm", 86},  {"gni", 85}, {"tcp", 50},   {"net", 45}, {"udp", 20},  {"sockets", 10}};
   const std::string name = info.fabric_attr->prov_name, core = name.substr(0, name.find(';'));
   // Its queues are guarded by spin locks that a process takes along when it dies, and then its peers spin for ever. Only on demand.
   if (core == "shm") return one_host ? 5 : -1;
@@ -139,7 +146,9 @@ struct question {
   std::string provider, fabric, domain;
 };
 
-char* copied(const std::string& text) { return text.empty() ? nullptr : ::strdup(text.c_str()); }
+char* copied(const std::string& text) {
+  return text.empty() ? nullptr : ::strdup(text.c_str());
+}
 
 info_ptr ask(const library& l, const question& q) {
   const info_ptr hints(l.dupinfo(nullptr), free_info{&l});
@@ -193,14 +202,18 @@ std::string names_here(const library& l) {
 
 status refuse_provider(const library& l, const fabric_options& options, bool any_address) {
   if (any_address)
-    return {errc::unavailable, base::format("no provider of libfabric uses an address in \"%s\"; give an interface or address range of "
-                                            "this host (ip addr shows them)", options.interface.c_str())};
+    return {errc::unavailable,
+            base::format("no provider of libfabric uses an address in \"%s\"; give an interface or address range of "
+                         "this host (ip addr shows them)",
+                         options.interface.c_str())};
   question q;
   q.provider = options.provider;
   q.memory_modes |= FI_MR_RAW;
   if (!options.provider.empty() && ask(l, q))
-    return {errc::unavailable, base::format("libfabric's provider \"%s\" hands out raw memory keys, which weft does not carry; use another "
-                                            "provider or --fabric udp", options.provider.c_str())};
+    return {errc::unavailable,
+            base::format("libfabric's provider \"%s\" hands out raw memory keys, which weft does not carry; use another "
+                         "provider or --fabric udp",
+                         options.provider.c_str())};
   if (!options.provider.empty())
     return {errc::unavailable, base::format("libfabric has no provider \"%s\" with reliable datagrams here; it has: %s",
                                             options.provider.c_str(), names_here(l).c_str())};
@@ -212,8 +225,9 @@ status refuse_provider(const library& l, const fabric_options& options, bool any
 
 result<selection> select_provider(const library& l, const fabric_options& options) {
   if (options.provider == "shm" && !options.one_host)
-    return {errc::invalid_argument, "libfabric's provider \"shm\" reaches only nodes on one host, and this job has several; "
-                                    "use --provider \"tcp;ofi_rxm\" or leave the choice to weft"};
+    return {errc::invalid_argument,
+            "libfabric's provider \"shm\" reaches only nodes on one host, and this job has several; "
+            "use --provider \"tcp;ofi_rxm\" or leave the choice to weft"};
   const wanted_network network(options.interface);
   info_ptr best(nullptr, free_info{&l});
   int best_score = -1;

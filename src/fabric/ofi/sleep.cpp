@@ -21,7 +21,9 @@ constexpr base::nanoseconds look_in = 500 * base::microsecond;
 // With something under way that only our own driving moves along, where nothing wakes us for it.
 constexpr base::nanoseconds short_sleep = base::millisecond;
 
-std::size_t index(sleeper who) { return static_cast<std::size_t>(who); }
+std::size_t index(sleeper who) {
+  return static_cast<std::size_t>(who);
+}
 
 }  // namespace
 

@@ -60,7 +60,8 @@ bool ofi_port::try_transmit(node_id node, lane l, handler_id id, std::span<const
     h.sequence = p.sequence[i];
     const auto spent = static_cast<std::uint32_t>(frames);
     p.credits[i].fetch_sub(spent, std::memory_order_relaxed);  // first: the peer may return them before we are back
-    const bool sent = sizeof h + body <= inject_limit_ ? inject_message(p, h, words, payload) : post_message(node, h, frames, words, payload);
+    const bool sent =
+        sizeof h + body <= inject_limit_ ? inject_message(p, h, words, payload) : post_message(node, h, frames, words, payload);
     if (!sent) {
       p.credits[i].fetch_add(spent, std::memory_order_relaxed);
       for (std::size_t k = 0; k < lanes; ++k) p.owed[k].fetch_add(h.returned[k], std::memory_order_relaxed);

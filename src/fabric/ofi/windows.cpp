@@ -8,7 +8,9 @@ namespace weft::fabric::ofi {
 
 namespace {
 
-std::uint32_t narrow(word w) { return w > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(w); }
+std::uint32_t narrow(word w) {
+  return w > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(w);
+}
 
 }  // namespace
 
@@ -54,7 +56,8 @@ status ofi_port::revoke(const window& w) {
     post(mine.told[i], lane::reply, withdraw, words).ignore();  // a node that cannot be told has no access either
   }
   for (inquiry& q : asked) {
-    auto told = wait_for(q.node, [&] { return q.answered.load(std::memory_order_acquire); }, "waiting for it to let go of a window");
+    auto told = wait_for(
+        q.node, [&] { return q.answered.load(std::memory_order_acquire); }, "waiting for it to let go of a window");
     if (!told && told.code() == errc::timed_out) outcome = std::move(told);
   }
   for (const word token : tokens) close_inquiry(token);
@@ -125,7 +128,8 @@ result<ofi_port::route> ofi_port::reach(node_id node, const window& w, std::uint
   };
   {
     std::scoped_lock lock(p.lock);
-    if (const auto* r = known(p, w)) [[likely]] return judge(*r);
+    if (const auto* r = known(p, w)) [[likely]]
+      return judge(*r);
   }
   if (w.id >= most_windows) return refuse_revoked(node, w.id);
   if (handling()) return route::message;
@@ -135,7 +139,8 @@ result<ofi_port::route> ofi_port::reach(node_id node, const window& w, std::uint
   const word words[] = {w.id, w.capability, token};
   auto asked = post(node, lane::request, describe, words);
   if (asked.ok())
-    asked = wait_for(node, [&] { return q.answered.load(std::memory_order_acquire); }, "waiting to learn about a window");
+    asked = wait_for(
+        node, [&] { return q.answered.load(std::memory_order_acquire); }, "waiting to learn about a window");
   close_inquiry(token);
   if (!asked) return asked;
   std::scoped_lock lock(p.lock);
@@ -157,8 +162,8 @@ void ofi_port::take_description(const message& m) {
   {
     std::scoped_lock lock(p.lock);
     if (p.windows.size() <= id) p.windows.resize(id + 1);
-    p.windows[id] = {m.words[2], m.words[3], static_cast<rights>(m.words[4] & static_cast<word>(rights::all)), m.words[5] != 0, m.words[6],
-                     m.words[7]};
+    p.windows[id] = {m.words[2],      m.words[3], static_cast<rights>(m.words[4] & static_cast<word>(rights::all)),
+                     m.words[5] != 0, m.words[6], m.words[7]};
   }
   std::scoped_lock lock(inquiries_lock_);
   const auto found = inquiries_.find(m.words[0]);

@@ -61,8 +61,8 @@ void add(__m128i sum, clnh_digest& into) {
 // What is copied is hashed from the register that it went through: the message may change under our hands.
 // 0x10: the low word of the first operand times the high word of the second, in each pair.
 template <bool copying>
-[[gnu::target("pclmul,sse2")]] void narrow_loop(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t strides,
-                                                clnh_digest& into) {
+[[gnu::target("pclmul,sse2")]] void narrow_loop(const std::uint64_t* key, std::byte* to, const std::byte* message,
+                                                std::size_t strides, clnh_digest& into) {
   constexpr std::size_t at_once = stride_bytes / sizeof(__m128i);
   __m128i sums[at_once] = {};
   for (std::size_t s = 0; s < strides; ++s, key += stride_words, message += stride_bytes, to += copying ? stride_bytes : 0)
@@ -76,8 +76,8 @@ template <bool copying>
 }
 
 template <bool copying>
-[[gnu::target("vpclmulqdq,avx2")]] inline void wide_add(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t i,
-                                                        __m256i& sum) {
+[[gnu::target("vpclmulqdq,avx2")]] inline void wide_add(const std::uint64_t* key, std::byte* to, const std::byte* message,
+                                                        std::size_t i, __m256i& sum) {
   const __m256i m = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(message) + i);
   if constexpr (copying) _mm256_storeu_si256(reinterpret_cast<__m256i*>(to) + i, m);
   const __m256i keyed = _mm256_xor_si256(m, _mm256_load_si256(reinterpret_cast<const __m256i*>(key) + i));
@@ -86,8 +86,8 @@ template <bool copying>
 
 // Two strides at once.
 template <bool copying>
-[[gnu::target("vpclmulqdq,avx2")]] void wide_loop(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t strides,
-                                                  clnh_digest& into) {
+[[gnu::target("vpclmulqdq,avx2")]] void wide_loop(const std::uint64_t* key, std::byte* to, const std::byte* message,
+                                                  std::size_t strides, clnh_digest& into) {
   constexpr std::size_t at_once = 4;
   const std::size_t all = strides * (stride_bytes / sizeof(__m256i));
   __m256i sums[at_once] = {};
@@ -100,8 +100,8 @@ template <bool copying>
 }
 
 template <bool copying>
-[[gnu::target("vpclmulqdq,avx512f")]] inline void wider_add(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t s,
-                                                            __m512i& sum) {
+[[gnu::target("vpclmulqdq,avx512f")]] inline void wider_add(const std::uint64_t* key, std::byte* to, const std::byte* message,
+                                                            std::size_t s, __m512i& sum) {
   const __m512i m = _mm512_loadu_si512(message + s * stride_bytes);
   if constexpr (copying) _mm512_storeu_si512(to + s * stride_bytes, m);
   const __m512i keyed = _mm512_xor_si512(m, _mm512_load_si512(key + s * stride_words));
@@ -110,8 +110,8 @@ template <bool copying>
 
 // Four strides at once.
 template <bool copying>
-[[gnu::target("vpclmulqdq,avx512f")]] void wider_loop(const std::uint64_t* key, std::byte* to, const std::byte* message, std::size_t strides,
-                                                      clnh_digest& into) {
+[[gnu::target("vpclmulqdq,avx512f")]] void wider_loop(const std::uint64_t* key, std::byte* to, const std::byte* message,
+                                                      std::size_t strides, clnh_digest& into) {
   constexpr std::size_t at_once = 4;
   __m512i sums[at_once] = {};
   std::size_t at = 0;

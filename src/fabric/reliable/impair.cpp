@@ -60,8 +60,8 @@ result<impairment> impairment::parse(std::string_view text) {
 }
 
 std::string impairment::text() const {
-  return base::format("loss=%g%%,dup=%g%%,reorder=%g%%,corrupt=%g%%,delay=%lldns,jitter=%lldns,seed=%llu", loss * 100, duplicate * 100,
-                      reorder * 100, corrupt * 100, static_cast<long long>(delay), static_cast<long long>(jitter),
+  return base::format("loss=%g%%,dup=%g%%,reorder=%g%%,corrupt=%g%%,delay=%lldns,jitter=%lldns,seed=%llu", loss * 100,
+                      duplicate * 100, reorder * 100, corrupt * 100, static_cast<long long>(delay), static_cast<long long>(jitter),
                       static_cast<unsigned long long>(seed));
 }
 

@@ -70,8 +70,8 @@ class impaired_path {
   std::vector<entry> queue_;  // a heap, earliest first
   std::size_t queued_bytes_ = 0;
   std::uint64_t next_serial_ = 0, overflowed_ = 0;
-  base::byte_buffer given_;                  // what pop_due returned last
-  std::vector<base::byte_buffer> spare_;     // recycled, at most a few
+  base::byte_buffer given_;               // what pop_due returned last
+  std::vector<base::byte_buffer> spare_;  // recycled, at most a few
 };
 
 }  // namespace weft::fabric::reliable

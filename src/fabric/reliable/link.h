@@ -66,9 +66,9 @@ struct link_options {
   // or given up and sent again, but it costs repeats.
   std::size_t credit_bytes[lanes] = {0, 0};
 
-  nanoseconds ack_delay = 200 * base::microsecond;   // the longest that an acknowledgement waits for data to ride on
-  nanoseconds min_retry = 2 * base::millisecond;     // bounds of the retry timer
-  nanoseconds max_retry = 200 * base::millisecond;   // at most a quarter of dead_after, so that silence is never one lost packet
+  nanoseconds ack_delay = 200 * base::microsecond;  // the longest that an acknowledgement waits for data to ride on
+  nanoseconds min_retry = 2 * base::millisecond;    // bounds of the retry timer
+  nanoseconds max_retry = 200 * base::millisecond;  // at most a quarter of dead_after, so that silence is never one lost packet
   nanoseconds dead_after = 5 * base::second;
   nanoseconds probe_interval = 500 * base::millisecond;
 };
@@ -84,19 +84,19 @@ enum class end_cause : std::uint8_t {
 const char* to_string(end_cause cause) noexcept;
 
 struct link_statistics {
-  std::uint64_t datagrams_in = 0, datagrams_out = 0;   // in: valid ones only
-  std::uint64_t bytes_in = 0, bytes_out = 0;           // whole datagrams
+  std::uint64_t datagrams_in = 0, datagrams_out = 0;  // in: valid ones only
+  std::uint64_t bytes_in = 0, bytes_out = 0;          // whole datagrams
   std::uint64_t records_in[lanes] = {}, records_out[lanes] = {};
-  std::uint64_t packets_out = 0;                       // data sent for the first time
-  std::uint64_t retransmitted = 0;                     // data sent again, for whatever reason:
-  std::uint64_t timeouts = 0;                          //   times that the retry timer expired
-  std::uint64_t losses_seen = 0;                       //   packets found lost from later acknowledgements
-  std::uint64_t tail_probes = 0;                       //   last packets sent again early
-  std::uint64_t pieces_out = 0;                        // datagrams that carried part of a packet
+  std::uint64_t packets_out = 0;    // data sent for the first time
+  std::uint64_t retransmitted = 0;  // data sent again, for whatever reason:
+  std::uint64_t timeouts = 0;       //   times that the retry timer expired
+  std::uint64_t losses_seen = 0;    //   packets found lost from later acknowledgements
+  std::uint64_t tail_probes = 0;    //   last packets sent again early
+  std::uint64_t pieces_out = 0;     // datagrams that carried part of a packet
   std::uint64_t acks_out = 0, probes_out = 0;
   std::uint64_t duplicates = 0, stale_rounds = 0, refused = 0;
   std::uint64_t rounds_announced = 0, rounds_followed = 0;
-  std::uint64_t rejected[verdicts] = {};               // by verdict
+  std::uint64_t rejected[verdicts] = {};  // by verdict
 
   std::uint64_t all_rejected() const {
     std::uint64_t sum = 0;
@@ -239,12 +239,12 @@ class link {
   bool keep_probing_ = false;
   bool probe_wanted_ = false;
   bool answer_wanted_ = false;
-  std::uint32_t stranger_ = 0;             // incarnation that has to be told who is here now
-  nanoseconds clock_ = 0;                  // the latest `now`
+  std::uint32_t stranger_ = 0;  // incarnation that has to be told who is here now
+  nanoseconds clock_ = 0;       // the latest `now`
   nanoseconds last_heard_ = 0;
   nanoseconds last_probe_ = 0;
-  nanoseconds silent_since_ = never;       // when the oldest unanswered question was sent
-  unsigned unanswered_ = 0;                // retries and probes since the last sign of life
+  nanoseconds silent_since_ = never;  // when the oldest unanswered question was sent
+  unsigned unanswered_ = 0;           // retries and probes since the last sign of life
 
   std::array<std::byte, 2 * (4 + most_ahead / 8)> extension_;
   link_statistics statistics_;

@@ -48,7 +48,7 @@ class receive_lane {
   bool beyond_sack() const { return packets_.end() > next_ + 1 + 64; }
   std::size_t more_sack(std::array<std::uint64_t, most_ahead / 64>& words) const;
 
-  bool broken() const { return broken_; }      // the records make no sense: the sender is not a correct one
+  bool broken() const { return broken_; }  // the records make no sense: the sender is not a correct one
   bool gap() const { return packets_.end() != next_; }
   std::size_t bytes_held() const { return held_; }
   std::uint32_t round() const { return round_; }
@@ -58,10 +58,10 @@ class receive_lane {
   struct packet {
     enum class state : std::uint8_t { missing, partial, borrowed, stored };
 
-    bytes payload;            // all of it when borrowed or stored
+    bytes payload;  // all of it when borrowed or stored
     packet_buffer storage;
     std::uint32_t charge = 0;
-    std::uint32_t size = 0;   // of the packet, once a piece is here
+    std::uint32_t size = 0;  // of the packet, once a piece is here
     state now = state::missing;
     std::unique_ptr<std::array<std::uint64_t, 2>> pieces;  // one bit a unit that is still missing
 
@@ -81,23 +81,23 @@ class receive_lane {
 
   std::size_t buffer_bytes_;
   std::uint32_t credit_bytes_;
-  std::size_t reserve_;              // kept free for packets in order, if more credit is given than there is room
+  std::size_t reserve_;  // kept free for packets in order, if more credit is given than there is room
   buffer_pool pool_;
-  sequence_ring<packet> packets_;    // from the one being read
+  sequence_ring<packet> packets_;  // from the one being read
   std::uint64_t next_ = 0;
-  std::size_t held_ = 0;             // sum of charges
-  std::size_t refused_charge_ = 0;   // of the next packet in order, if it has been refused
+  std::size_t held_ = 0;            // sum of charges
+  std::size_t refused_charge_ = 0;  // of the next packet in order, if it has been refused
 
-  std::uint32_t consumed_ = 0;       // sum of the charges of all packets consumed, modulo 2^32
+  std::uint32_t consumed_ = 0;  // sum of the charges of all packets consumed, modulo 2^32
   std::uint32_t told_credit_ = 0;
 
   std::uint32_t round_ = 0;
   std::uint64_t rounds_started_ = 0;
 
   // Reading.
-  std::size_t offset_ = 0;           // in the packet being read
-  bool ready_ = false;               // record_ has been given out
-  bool assembled_ = false;           // record_ lies in assembly_
+  std::size_t offset_ = 0;  // in the packet being read
+  bool ready_ = false;      // record_ has been given out
+  bool assembled_ = false;  // record_ lies in assembly_
   bool assembling_ = false;
   bool broken_ = false;
   bytes record_;

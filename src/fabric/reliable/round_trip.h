@@ -34,7 +34,8 @@ class round_trip {
 
   // The retry timer after `expired` expiries in a row.
   nanoseconds retry_after(unsigned expired) const {
-    const nanoseconds first = known() ? std::clamp(smoothed_ + 4 * deviation_, least_, most_) : std::clamp(first_guess, least_, most_);
+    const nanoseconds first =
+        known() ? std::clamp(smoothed_ + 4 * deviation_, least_, most_) : std::clamp(first_guess, least_, most_);
     return expired >= 20 ? most_ : std::min(first << expired, most_);
   }
 

@@ -71,7 +71,9 @@ void seal::by_blocks(gathering& g, std::size_t size, Add&& add) {
 
 void seal::catch_up(gathering& g, const std::byte* payload, std::size_t end) const {
   by_blocks(g, end / clnh_stride_bytes * clnh_stride_bytes - g.hashed,
-            [&](std::size_t from, std::size_t at, std::size_t n, clnh_digest& into) { clnh_add(hash_key_, at, {payload + from, n}, into); });
+            [&](std::size_t from, std::size_t at, std::size_t n, clnh_digest& into) {
+              clnh_add(hash_key_, at, {payload + from, n}, into);
+            });
 }
 
 void seal::copy(gathering& g, std::byte* payload, std::size_t used, bytes more) const {
@@ -97,7 +99,8 @@ seal::digest seal::finish(gathering& g, bytes payload) const {
   if (const bytes rest = payload.subspan(g.hashed); !rest.empty()) {
     std::byte padded[clnh_stride_bytes] = {};
     std::memcpy(padded, rest.data(), rest.size());
-    by_blocks(g, sizeof padded, [&](std::size_t, std::size_t at, std::size_t, clnh_digest& into) { clnh_add(hash_key_, at, padded, into); });
+    by_blocks(g, sizeof padded,
+              [&](std::size_t, std::size_t at, std::size_t, clnh_digest& into) { clnh_add(hash_key_, at, padded, into); });
   }
   digest whole;
   static_assert(crypto_shorthash_siphashx24_BYTES == sizeof whole);

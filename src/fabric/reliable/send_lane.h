@@ -43,8 +43,8 @@ class send_lane {
     state now = state::packed;
     bool overtaken = false;  // sent again because later ones were accepted: an earlier copy may yet arrive
     bool digested = false;
-    seal::digest digest;         // of the whole payload, computed once
-    seal::gathering gathered;    // towards it
+    seal::digest digest;       // of the whole payload, computed once
+    seal::gathering gathered;  // towards it
 
     bytes payload() const { return {storage.data.get(), used}; }
     bytes with_header(const header_buffer& header) {

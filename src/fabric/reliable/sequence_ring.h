@@ -51,7 +51,8 @@ class sequence_ring {
 
   void grow() {
     std::vector<T> larger(slots_.empty() ? first_slots : slots_.size() * 2);
-    for (std::uint64_t s = begin_; s != end_; ++s) larger[static_cast<std::size_t>(s) & (larger.size() - 1)] = std::move((*this)[s]);
+    for (std::uint64_t s = begin_; s != end_; ++s)
+      larger[static_cast<std::size_t>(s) & (larger.size() - 1)] = std::move((*this)[s]);
     slots_ = std::move(larger);
   }
 

@@ -10,8 +10,9 @@ namespace weft::fabric::reliable {
 static_assert(offsetof(header, tag) == 0 && offsetof(header, group) == 8 && offsetof(header, version) == 16 &&
               offsetof(header, kind) == 17 && offsetof(header, lane) == 18 && offsetof(header, piece) == 19 &&
               offsetof(header, source) == 20 && offsetof(header, destination) == 22 && offsetof(header, source_incarnation) == 24 &&
-              offsetof(header, destination_incarnation) == 28 && offsetof(header, sequence) == 32 && offsetof(header, round) == 40 &&
-              offsetof(header, payload_bytes) == 44 && offsetof(header, packet_bytes) == 46 && offsetof(header, acks) == 48);
+              offsetof(header, destination_incarnation) == 28 && offsetof(header, sequence) == 32 &&
+              offsetof(header, round) == 40 && offsetof(header, payload_bytes) == 44 && offsetof(header, packet_bytes) == 46 &&
+              offsetof(header, acks) == 48);
 static_assert(offsetof(lane_ack, next) == 0 && offsetof(lane_ack, sack) == 8 && offsetof(lane_ack, round) == 16 &&
               offsetof(lane_ack, credit) == 20 && sizeof(lane_ack) == 24);
 
@@ -49,7 +50,9 @@ bool well_formed(const header& h) {
   return end == h.packet_bytes || h.payload_bytes % piece_unit == 0;
 }
 
-bytes after_tag(const header_buffer& b) { return bytes(b).subspan(tag_bytes); }
+bytes after_tag(const header_buffer& b) {
+  return bytes(b).subspan(tag_bytes);
+}
 
 }  // namespace
 

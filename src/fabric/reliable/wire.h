@@ -20,7 +20,7 @@ inline constexpr std::size_t header_bytes = 96;
 inline constexpr std::size_t tag_bytes = 8;
 inline constexpr std::size_t most_datagram_bytes = 65507;  // what UDP over IPv4 carries
 inline constexpr std::size_t least_datagram_bytes = 640;
-inline constexpr node_id most_nodes = 65536;               // node numbers travel in 16 bits
+inline constexpr node_id most_nodes = 65536;  // node numbers travel in 16 bits
 
 // A packet that outgrew the path is sent in pieces whose bounds are multiples of this.
 inline constexpr std::size_t piece_unit = 512;
@@ -33,11 +33,11 @@ inline constexpr std::size_t most_ahead = 1024;
 inline constexpr std::uint32_t first_credit = 128 << 10;
 
 enum class datagram_kind : std::uint8_t {
-  data,          // a packet of a lane, or a piece of one
-  ack,           // nothing but acknowledgements
-  probe,         // asks for a sign of life; answered at once
+  data,   // a packet of a lane, or a piece of one
+  ack,    // nothing but acknowledgements
+  probe,  // asks for a sign of life; answered at once
   probe_answer,
-  round,         // an acknowledgement that announces a new round
+  round,  // an acknowledgement that announces a new round
 };
 inline constexpr std::uint8_t most_kind = 4;
 
@@ -56,15 +56,15 @@ struct header {
   std::uint8_t version = wire_version;
   datagram_kind kind = datagram_kind::data;
   weft::lane lane = weft::lane::request;
-  std::uint8_t piece = 0;                       // where the payload starts in its packet, in piece_units
+  std::uint8_t piece = 0;  // where the payload starts in its packet, in piece_units
   std::uint16_t source = 0;
   std::uint16_t destination = 0;
-  std::uint32_t source_incarnation = 0;         // chosen afresh whenever a process starts; never 0
-  std::uint32_t destination_incarnation = 0;    // 0 while the sender has not heard from the destination
-  std::uint64_t sequence = 0;                   // data: number of the packet in its lane
-  std::uint32_t round = 0;                      // data: the lane's round as the sender knows it
-  std::uint16_t payload_bytes = 0;              // in this datagram
-  std::uint16_t packet_bytes = 0;               // data: of the whole packet
+  std::uint32_t source_incarnation = 0;       // chosen afresh whenever a process starts; never 0
+  std::uint32_t destination_incarnation = 0;  // 0 while the sender has not heard from the destination
+  std::uint64_t sequence = 0;                 // data: number of the packet in its lane
+  std::uint32_t round = 0;                    // data: the lane's round as the sender knows it
+  std::uint16_t payload_bytes = 0;            // in this datagram
+  std::uint16_t packet_bytes = 0;             // data: of the whole packet
   std::array<lane_ack, lanes> acks{};
 };
 static_assert(sizeof(header) == header_bytes && alignof(header) == 8);
@@ -73,16 +73,16 @@ static_assert(std::is_trivially_copyable_v<header>);
 // What happened to a datagram that was handed to a link.
 enum class verdict : std::uint8_t {
   // Valid and of use.
-  data,           // brought a packet, or a piece, that had not arrived before
-  control,        // brought acknowledgements, a probe or an answer
+  data,     // brought a packet, or a piece, that had not arrived before
+  control,  // brought acknowledgements, a probe or an answer
   // Valid, but its payload was dropped; the sender will learn what it needs.
-  duplicate,      // the packet had arrived already
-  stale_round,    // sent before the sender heard of the current round
-  refused,        // no room: beyond the credit that was given
+  duplicate,    // the packet had arrived already
+  stale_round,  // sent before the sender heard of the current round
+  refused,      // no room: beyond the credit that was given
   // Dropped unread.
   too_short,
   wrong_version,
-  wrong_group,        // another job's
+  wrong_group,  // another job's
   wrong_destination,
   wrong_source,
   wrong_length,
@@ -93,7 +93,9 @@ enum class verdict : std::uint8_t {
 };
 inline constexpr std::size_t verdicts = 15;
 
-constexpr bool rejected(verdict v) { return v >= verdict::too_short; }
+constexpr bool rejected(verdict v) {
+  return v >= verdict::too_short;
+}
 const char* to_string(verdict v) noexcept;
 
 // Whom a datagram must be from and for.

@@ -92,7 +92,9 @@ class ring_producer {
   // Relaxed: made visible by the publishing store that follows.
   void clear_next(std::uint64_t at) noexcept { ring_->lines[at % ring_lines].header.store(0, std::memory_order_relaxed); }
   // Release pairs with the acquire in ring_consumer::peek: the body is there.
-  void publish(std::uint64_t at, std::uint64_t h) noexcept { ring_->lines[at % ring_lines].header.store(h, std::memory_order_release); }
+  void publish(std::uint64_t at, std::uint64_t h) noexcept {
+    ring_->lines[at % ring_lines].header.store(h, std::memory_order_release);
+  }
 
   ring* ring_ = nullptr;
   std::uint64_t position_ = 0;  // in lines, since the beginning
@@ -123,7 +125,8 @@ class ring_consumer {
     const std::byte* body = ring_->lines[position % ring_lines].rest;
     const std::size_t words = header::words(h);
     // The words sit 8-aligned behind the header.
-    take(header::id(h), std::span(reinterpret_cast<const word*>(body), words), bytes(body + words * sizeof(word), header::payload(h)));
+    take(header::id(h), std::span(reinterpret_cast<const word*>(body), words),
+         bytes(body + words * sizeof(word), header::payload(h)));
     position += header::lines(words, header::payload(h));
     position_.store(position, std::memory_order_relaxed);
     if (position - told_ >= ring_lines / 8 && tell(position)) freed();

@@ -35,7 +35,9 @@ std::uint64_t own_pid_namespace() {
 }
 
 // Makes every processor that runs a registered process pass a full fence.
-void fence_all_processors() { ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0); }
+void fence_all_processors() {
+  ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
 
 // An aligned word is stored whole, because peers poll on words. The release orders it after all earlier stores.
 void copy_out(std::byte* to, bytes from) {
@@ -55,7 +57,9 @@ shm_port::shm_port(const fabric_options& options) : message_port(options), peers
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
-shm_port::~shm_port() { close(); }
+shm_port::~shm_port() {
+  close();
+}
 
 // --- bringing up ------------------------------------------------------------------------------------------------------------------
 
@@ -83,8 +87,10 @@ status shm_port::attach(node_id node, const base::byte_buffer& text) {
   if (!in.complete() || c.magic != node_block::the_magic || c.size != os::round_to_pages(node_block::footprint(nodes())))
     return {errc::invalid_argument, base::format("node %u did not open the shm fabric of this version", node)};
   if (c.pid_namespace != own_pid_namespace())
-    return {errc::unavailable, base::format("node %u runs in another PID namespace (container) or on another host, so its memory cannot "
-                                            "be mapped; use --fabric udp", node)};
+    return {errc::unavailable,
+            base::format("node %u runs in another PID namespace (container) or on another host, so its memory cannot "
+                         "be mapped; use --fabric udp",
+                         node)};
   auto file = os::open_descriptor_of(c.pid, c.file, true);
   if (!file) return file.failure();
   auto where = os::map_file(file->get(), 0, c.size, true);
@@ -133,7 +139,8 @@ result<window> shm_port::expose(const memory& m, rights allowed) {
 status shm_port::revoke(const window& w) {
   if (w.id >= most_windows) return refuse_revoked(self(), w.id);
   std::uint64_t expected = w.capability;
-  if (w.capability == 0 || !block_->windows[w.id].capability.compare_exchange_strong(expected, 0)) return refuse_revoked(self(), w.id);
+  if (w.capability == 0 || !block_->windows[w.id].capability.compare_exchange_strong(expected, 0))
+    return refuse_revoked(self(), w.id);
   wait_for_accesses(w.id);
   return windows_.close(w);
 }
@@ -144,7 +151,8 @@ void shm_port::wait_for_accesses(std::uint32_t id) {
   const std::uint64_t what = std::uint64_t{self()} << 32 | id;
   for (node_id node = 0; node < nodes(); ++node)
     for (auto& h : peers_[node].block->hazards)
-      while (h.what.load(std::memory_order_acquire) == what && !failed(node)) ::sched_yield();  // ended by ~access, or the node's end
+      while (h.what.load(std::memory_order_acquire) == what && !failed(node))
+        ::sched_yield();  // ended by ~access, or the node's end
 }
 
 // Of a node that has ended, the files are gone: that is the better reason to give. They go a moment before the process does.
@@ -170,7 +178,8 @@ result<shm_port::view*> shm_port::map_window(node_id node, const window& w) {
   auto where = os::map_file(file->get(), s.file_offset, os::round_to_pages(s.size), writable);
   if (!where) return where.failure();
   auto fresh = std::make_unique<view>(view{std::move(*where), w.capability, s.size, s.allowed, &s});
-  if (s.capability.load(std::memory_order_acquire) != w.capability) return refuse_revoked(node, w.id);  // it changed while we read it
+  if (s.capability.load(std::memory_order_acquire) != w.capability)
+    return refuse_revoked(node, w.id);                  // it changed while we read it
   known.store(fresh.get(), std::memory_order_release);  // pairs with the acquire in view_of
   all_views_.push_back(std::move(fresh));
   return all_views_.back().get();
@@ -180,13 +189,15 @@ result<shm_port::view*> shm_port::view_of(node_id node, const window& w) {
   if (node >= nodes()) return refuse_node(node, nodes());
   if (w.id >= most_windows) return refuse_revoked(node, w.id);
   view* v = peers_[node].views[w.id].load(std::memory_order_acquire);
-  if (v && v->capability == w.capability) [[likely]] return v;
+  if (v && v->capability == w.capability) [[likely]]
+    return v;
   return map_window(node, w);
 }
 
 shm_port::access::access(shm_port& from, node_id node, const window& w, std::uint64_t offset, std::size_t size, rights need) {
   view* v = nullptr;
-  if (node < from.nodes() && w.id < most_windows) [[likely]] v = from.peers_[node].views[w.id].load(std::memory_order_acquire);
+  if (node < from.nodes() && w.id < most_windows) [[likely]]
+    v = from.peers_[node].views[w.id].load(std::memory_order_acquire);
   if (!v || v->capability != w.capability) [[unlikely]] {
     auto found = from.view_of(node, w);
     if (!found) {
@@ -226,7 +237,8 @@ std::byte* shm_port::mapped(node_id node, const window& w) {
 
 status shm_port::put(node_id node, const window& w, std::uint64_t offset, bytes source) {
   access a(*this, node, w, offset, source.size(), rights::write);
-  if (!a) [[unlikely]] return a.failure();
+  if (!a) [[unlikely]]
+    return a.failure();
   copy_out(a.base() + offset, source);
   count(counter::puts);
   count(counter::put_bytes, source.size());
@@ -294,9 +306,11 @@ status shm_port::drop_queue(const queue& q) {
 
 // Without a word about why not.
 word_queue* shm_port::known_queue(node_id node, const queue& q) const noexcept {
-  if (node >= nodes() || q.id >= most_queues || q.capability == 0 || failed(node)) [[unlikely]] return nullptr;
+  if (node >= nodes() || q.id >= most_queues || q.capability == 0 || failed(node)) [[unlikely]]
+    return nullptr;
   const queue_view* v = peers_[node].queues[q.id].load(std::memory_order_acquire);  // pairs with the release in queue_of
-  return v && v->capability == q.capability && v->shown->capability.load(std::memory_order_relaxed) == q.capability ? v->words : nullptr;
+  return v && v->capability == q.capability && v->shown->capability.load(std::memory_order_relaxed) == q.capability ? v->words
+                                                                                                                    : nullptr;
 }
 
 result<word_queue*> shm_port::queue_of(node_id node, const queue& q) {
@@ -320,7 +334,8 @@ result<word_queue*> shm_port::queue_of(node_id node, const queue& q) {
 
 status shm_port::enqueue(node_id node, const queue& q, word value) {
   word_queue* words = known_queue(node, q);
-  if (!words) [[unlikely]] return enqueue(node, q, std::span<const word>(&value, 1));
+  if (!words) [[unlikely]]
+    return enqueue(node, q, std::span<const word>(&value, 1));
   words->enqueue(value);
   count(counter::enqueues);
   if (!q.silent) peers_[node].block->ring_bell_of_waits();
@@ -408,7 +423,9 @@ void shm_port::following(bool begins) {
     block_->followers.fetch_sub(1);
 }
 
-void shm_port::disarm() { block_->asleep.store(0, std::memory_order_relaxed); }  // a bell rung late is only a wake-up for nothing
+void shm_port::disarm() {
+  block_->asleep.store(0, std::memory_order_relaxed);
+}  // a bell rung late is only a wake-up for nothing
 
 void shm_port::block(sleeper who, base::nanoseconds limit) {
   auto& bell = block_->bells[static_cast<std::size_t>(who)];

@@ -225,7 +225,8 @@ void udp_port::flush_clean(peer& p, base::nanoseconds now) {
   reliable::link::outgoing out;
   if (!p.batch) {
     while (p.link->transmit(now, out))
-      after_send(p, out.one_piece.empty() ? socket_->send(p.where, out.header, out.payload) : socket_->send(p.where, out.one_piece));
+      after_send(p,
+                 out.one_piece.empty() ? socket_->send(p.where, out.header, out.payload) : socket_->send(p.where, out.one_piece));
     return;
   }
   // Equal datagrams leave together; one of another size ends a batch (and may be its last, if it is smaller).

@@ -24,8 +24,9 @@ mutex* fences = nullptr;              // its holders follow one another as their
 void at_exit(int status, void*) {
   if (status != 0 || current == nullptr) return;
   if (::gettid() != ::getpid())
-    runtime::end_with(errc::invalid_argument, "a worker has called exit, and its node has other workers; start the program on as many "
-                                              "nodes as it has workers, or let the worker return");
+    runtime::end_with(errc::invalid_argument,
+                      "a worker has called exit, and its node has other workers; start the program on as many "
+                      "nodes as it has workers, or let the worker return");
   if (current->is_first()) {
     current->end();
   } else if (current->works()) {
@@ -62,7 +63,8 @@ struct subscripts {
 
 template <typename Body>
 void make_body(void* object) {
-  static_assert(sizeof(placed<Body>) == (sizeof(Body) == sizeof(sync_object) ? sizeof(weft_parmacs_lock) : sizeof(weft_parmacs_subscripts)));
+  static_assert(sizeof(placed<Body>) ==
+                (sizeof(Body) == sizeof(sync_object) ? sizeof(weft_parmacs_lock) : sizeof(weft_parmacs_subscripts)));
   auto* p = static_cast<placed<Body>*>(object);
   void* room = space::here().owns(p) ? p->room : weft::allocate(sizeof(Body), alignof(Body));
   p->where = ::new (room) Body;
@@ -83,9 +85,15 @@ void make_sync(void* object) {
 }  // namespace
 
 void weft_parmacs_begin() noexcept {}
-void weft_parmacs_create(void (*f)()) noexcept { current->create(f); }
-void weft_parmacs_create_all(void (*f)(), long workers) noexcept { current->create(f, static_cast<std::uint32_t>(workers)); }
-void weft_parmacs_wait_for_end(long workers) noexcept { current->wait_for_end(static_cast<std::uint32_t>(workers)); }
+void weft_parmacs_create(void (*f)()) noexcept {
+  current->create(f);
+}
+void weft_parmacs_create_all(void (*f)(), long workers) noexcept {
+  current->create(f, static_cast<std::uint32_t>(workers));
+}
+void weft_parmacs_wait_for_end(long workers) noexcept {
+  current->wait_for_end(static_cast<std::uint32_t>(workers));
+}
 
 // Small blocks lie side by side whatever their home.
 void* weft_parmacs_malloc(size_t size, long home) noexcept {
@@ -93,34 +101,52 @@ void* weft_parmacs_malloc(size_t size, long home) noexcept {
   const auto where = anywhere ? placement{} : placement::on(static_cast<node_id>(home) % space::here().nodes());
   return weft::allocate(size, alignof(std::max_align_t), where);
 }
-void weft_parmacs_free(void* p) noexcept { weft::free(p); }
+void weft_parmacs_free(void* p) noexcept {
+  weft::free(p);
+}
 
-void weft_parmacs_lock_init(weft_parmacs_lock* l) noexcept { make_sync(l); }
-void weft_parmacs_lock_take(weft_parmacs_lock* l) noexcept { space::here().lock(body(l), space::for_ever); }
+void weft_parmacs_lock_init(weft_parmacs_lock* l) noexcept {
+  make_sync(l);
+}
+void weft_parmacs_lock_take(weft_parmacs_lock* l) noexcept {
+  space::here().lock(body(l), space::for_ever);
+}
 void weft_parmacs_lock_give(weft_parmacs_lock* l) noexcept {
   parmacs::show_output();
   space::here().unlock(body(l));
 }
 
-void weft_parmacs_barrier_init(weft_parmacs_barrier* b) noexcept { make_sync(b); }
+void weft_parmacs_barrier_init(weft_parmacs_barrier* b) noexcept {
+  make_sync(b);
+}
 void weft_parmacs_barrier_wait(weft_parmacs_barrier* b, long workers) noexcept {
   current->barrier(body(b), static_cast<std::uint32_t>(workers));
 }
 
-void weft_parmacs_pause_init(weft_parmacs_pause* p) noexcept { make_sync(p); }
+void weft_parmacs_pause_init(weft_parmacs_pause* p) noexcept {
+  make_sync(p);
+}
 void weft_parmacs_pause_set(weft_parmacs_pause* p) noexcept {
   parmacs::show_all_output();
   space::here().store(body(p), 1);
 }
-void weft_parmacs_pause_clear(weft_parmacs_pause* p) noexcept { space::here().store(body(p), 0); }
-void weft_parmacs_pause_wait(weft_parmacs_pause* p) noexcept { space::here().wait_at_least(body(p), 1, space::for_ever); }
+void weft_parmacs_pause_clear(weft_parmacs_pause* p) noexcept {
+  space::here().store(body(p), 0);
+}
+void weft_parmacs_pause_wait(weft_parmacs_pause* p) noexcept {
+  space::here().wait_at_least(body(p), 1, space::for_ever);
+}
 
-void weft_parmacs_condition_init(weft_parmacs_condition* c) noexcept { make_sync(c); }
+void weft_parmacs_condition_init(weft_parmacs_condition* c) noexcept {
+  make_sync(c);
+}
 void weft_parmacs_condition_wait(weft_parmacs_condition* c, weft_parmacs_lock* held) noexcept {
   parmacs::show_all_output();
   space::here().wait(body(c), body(held), space::for_ever);
 }
-void weft_parmacs_condition_signal(weft_parmacs_condition* c, int all) noexcept { space::here().notify(body(c), all != 0); }
+void weft_parmacs_condition_signal(weft_parmacs_condition* c, int all) noexcept {
+  space::here().notify(body(c), all != 0);
+}
 
 void weft_parmacs_subscripts_init(weft_parmacs_subscripts* s) noexcept {
   make_body<subscripts>(s);

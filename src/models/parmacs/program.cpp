@@ -29,7 +29,10 @@ std::span<const word> words_of(const T& value) {
 }  // namespace
 
 program::program()
-    : job_(std::make_unique<job>()), port_(job_->port()), data_(program_data::find(compare_addresses(*job_))), busy_(job_->nodes()) {
+    : job_(std::make_unique<job>()),
+      port_(job_->port()),
+      data_(program_data::find(compare_addresses(*job_))),
+      busy_(job_->nodes()) {
   busy_[0] = 1;
   port_.on(order_given, [this](const message& m) { take_order(m); });
   port_.on(data_taken, [this](const message&) { ++taken_; });
@@ -221,8 +224,9 @@ void program::barrier(sync_object& b, std::uint32_t participants) {
   show_all_output();
   if (participants != job_->nodes() || !one_a_node_) return space::here().barrier(b, participants);
   if (here_ + (is_first() ? 1 : 0) > 1)
-    throw error(errc::invalid_argument, "a barrier of as many workers as there are nodes, and a node has two of them; start the program "
-                                        "on as many nodes as it has workers, or on fewer than take part in any barrier");
+    throw error(errc::invalid_argument,
+                "a barrier of as many workers as there are nodes, and a node has two of them; start the program "
+                "on as many nodes as it has workers, or on fewer than take part in any barrier");
   space::here().barrier();
 }
 

@@ -54,7 +54,8 @@ class object {
     for_segments(PT_DYNAMIC, [&](const auto&, range at) {
       into.push_back(at);
       for (auto* d = reinterpret_cast<const ElfW(Dyn)*>(at.first); d->d_tag != DT_NULL; ++d) note(*d);
-      if (linkage_table_ != 0) into.push_back({linkage_table_, linkage_table_ + 3 * sizeof(ElfW(Addr))});  // the loader's first words
+      if (linkage_table_ != 0)
+        into.push_back({linkage_table_, linkage_table_ + 3 * sizeof(ElfW(Addr))});  // the loader's first words
     });
     for (const auto& t : {table{rela_, rela_size_}, table{linkage_, linkage_size_}})
       for (std::size_t i = 0; i < t.size / sizeof(ElfW(Rela)); ++i)

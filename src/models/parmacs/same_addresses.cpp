@@ -37,10 +37,11 @@ bool compare_addresses(job& with) {
   bool differ = false;
   for (node_id n = 0; n < with.nodes(); ++n) {
     if (all[n].program != all[0].program)
-      runtime::end_with(errc::unavailable,
-                        base::format("the program lies at %p on node 0 and at %p on node %u, so pointers cannot be shared; this machine "
-                                     "does not let programs choose their address: link the program with -no-pie",
-                                     all[0].program, all[n].program, n));
+      runtime::end_with(
+          errc::unavailable,
+          base::format("the program lies at %p on node 0 and at %p on node %u, so pointers cannot be shared; this machine "
+                       "does not let programs choose their address: link the program with -no-pie",
+                       all[0].program, all[n].program, n));
     differ = differ || all[n].library != all[0].library;
   }
   return differ;

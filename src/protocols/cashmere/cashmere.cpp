@@ -54,8 +54,11 @@ status cashmere::fetch(node_id home, dsm::page_row r) {
 
 status cashmere::fetch_run(node_id home, extent e) {
   for (page_id p = e.first; p < e.last; ++p) {
+    //~ cashmere_joins_without_a_bit
     const auto before = port_.fetch_or(home, cards_[home].directory, own_offset(p), own_bit());
     if (!before) return before.failure();
+    //~ cashmere_first_copy_untold
+    //~ cashmere_second_copy_untold
     if ((*before & home_watches) == 0) {
       if (auto told = port_.enqueue(home, cards_[home].first_copies, word{p}); !told) return told;
       if (*before == 0) continue;
@@ -105,6 +108,8 @@ status cashmere::leave(node_id home, page_id p) {
     told = told_.contains(p);
     told_.erase(p);
   }
+  //~ cashmere_leaves_its_bit_set
+  //~ cashmere_leaves_for_others_too
   if (auto left = port_.fetch_and(home, cards_[home].directory, own_offset(p), ~own_bit()); !left || !told) return left.failure();
   return port_.fetch_and(home, cards_[home].directory, own_writer_offset(p), ~own_bit()).failure();
 }
@@ -121,7 +126,8 @@ status cashmere::read_entries(std::span<const written_page> of, std::span<word> 
   constexpr std::size_t at_once = 64;
   std::vector<std::uint32_t> order(of.size());  // by home
   std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return std::tie(of[a].home, of[a].page) < std::tie(of[b].home, of[b].page); });
+  std::sort(order.begin(), order.end(),
+            [&](auto a, auto b) { return std::tie(of[a].home, of[a].page) < std::tie(of[b].home, of[b].page); });
   std::vector<question> asked;
   status all;
   for (std::size_t i = 0; i < order.size() && all;) {
@@ -150,7 +156,8 @@ status cashmere::ask(std::span<const written_page> of, std::span<const std::uint
   }
   into.about = order.subspan(begin, i - begin);
   into.answer.resize((last - first + 1) * entry_words_);
-  const auto one = port_.start_get(home, cards_[home].directory, directory_offset(first), std::as_writable_bytes(std::span(into.answer)));
+  const auto one =
+      port_.start_get(home, cards_[home].directory, directory_offset(first), std::as_writable_bytes(std::span(into.answer)));
   if (one) into.under_way = *one;
   return one.failure();
 }
@@ -168,7 +175,8 @@ bool cashmere::weak(entry e) const noexcept {
 }
 
 bool cashmere::nobody_shares(entry e) const noexcept {
-  return std::all_of(e.begin(), e.begin() + static_cast<std::ptrdiff_t>(bit_words_), [](word w) { return (w & ~home_watches) == 0; });
+  return std::all_of(e.begin(), e.begin() + static_cast<std::ptrdiff_t>(bit_words_),
+                     [](word w) { return (w & ~home_watches) == 0; });
 }
 
 template <typename Do>
@@ -189,6 +197,7 @@ std::uint32_t cashmere::for_others(entry e, Do&& each) const {
 // now, and is brought up to date.
 result<bool> cashmere::turn_if_many(node_id home, page_id p, entry e) {
   if (!has_state() || state_of(e) != 0 || for_others(e, [](node_id) {}) < how_.unsafe_from) return false;
+  //~ unsafe_at_once
   const auto before = port_.fetch_or(home, cards_[home].directory, state_offset(p), turning);
   if (!before) return before.failure();
   if (auto got = read_entries(home, {p, p + 1}, e); !got) return got;
@@ -201,6 +210,7 @@ status cashmere::now_unsafe(node_id home, page_id p) {
 
 // A copy of this node's own stays good if nobody else has released the page since it was joined.
 status cashmere::count_release(node_id home, page_id p) {
+  //~ unsafe_counts_no_release
   const auto before = port_.fetch_add(home, cards_[home].directory, state_offset(p), one_release);
   if (!before) return before.failure();
   std::scoped_lock lock(doubts_lock_);
@@ -220,6 +230,7 @@ status cashmere::note_joined(node_id home, extent of) {
   for (page_id p = of.first; p < of.last; ++p) {
     const entry e = nth(entries, p - of.first);
     told_.erase(p);  // at this home it is not
+    //~ immediate_forgets_weak_pages
     if (weak(e)) weak_.insert(p);
     if (state_of(e) != 0) remember(p, e);
   }
@@ -257,6 +268,7 @@ status cashmere::will_write(node_id home, page_id p) {
   if (*turned && home != port_.self()) keep_asking(p, e);
   status told;
   const auto tell = [&](node_id sharer) {
+    //~ immediate_tells_nobody
     if (told) told = port_.enqueue(sharer, cards_[sharer].notices, word{p});
   };
   count(counter::notices_out, for_others(e, tell));
@@ -296,7 +308,8 @@ status cashmere::take_first_copies(std::vector<written_page>& written) {
   if (auto taken = take(cards_[port_.self()].first_copies, copied); !taken) return taken;
   start_watching(copied, written);
   for (const page_id p : copied) {
-    const dsm::page_table::hold e(table_, p);  // so that it is not opened as free meanwhile, by a thread that finds no sharer any more
+    const dsm::page_table::hold e(table_,
+                                  p);  // so that it is not opened as free meanwhile, by a thread that finds no sharer any more
     if (e->now != dsm::view::free) watching(p, true);
   }
   return {};
@@ -326,12 +339,15 @@ status cashmere::find_sharers(const std::vector<written_page>& written) {
     if (*turned) {
       turned_.push_back({p, home});
       dsm::page_table::hold held(table_, p);
+      //~ unsafe_turner_trusts_its_copy
       if (held->now == dsm::view::cached) keep_asking(p, e);
     }
     if (state_of(e) != 0)
       if (auto counted = count_release(home, p); !counted) return counted;
     if (!written_here(e) && (state_of(e) & unsafe) == 0)
+      //~ cashmere_tells_a_sharer_one_page
       for_others(e, [&, page = p](node_id sharer) { tell_[sharer].push_back(page); });
+    //~ cashmere_stops_watching_too_early
     if (home == port_.self() && nobody_shares(e) && stops_watching(p)) alone.push_back(p);
   }
   stop_watching(alone);
@@ -347,6 +363,7 @@ status cashmere::tell_sharers() {
   for (node_id n = 0; n < port_.nodes(); ++n) {
     if (tell_[n].empty()) continue;
     tell_[n].clear();
+    //~ cashmere_notices_may_be_late
     if (auto fenced = port_.fence(n); !fenced) return fenced;
   }
   for (const auto& [p, home] : turned_)
@@ -367,6 +384,7 @@ status cashmere::acquire(bytes) {
   if (changed.empty()) return {};
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  //~ cashmere_ignores_its_notices
   return drop(changed);
 }
 
@@ -391,6 +409,7 @@ status cashmere::doubt(std::vector<page_id>& into) {
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const page_id p = copies[i].page;
     const word now = state_of(nth(entries, i));
+    //~ unsafe_is_not_asked
     if (now / one_release != reinterpret_cast<word*>(states_.base())[p] / one_release) into.push_back(p);
   }
   return {};

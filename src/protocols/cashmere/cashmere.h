@@ -55,7 +55,7 @@ class cashmere final : public dsm::home_based {
   using entry = std::span<word>;
   static constexpr std::size_t nodes_a_word = 63;
   static constexpr word home_watches = word{1} << nodes_a_word;  // in words of the sharers: it does, or has been asked to
-  enum : word { turning = 1, unsafe = 2, one_release = 4 };  // of a state: two bits and a count of releases
+  enum : word { turning = 1, unsafe = 2, one_release = 4 };      // of a state: two bits and a count of releases
   bool has_state() const noexcept { return how_.unsafe_from != 0; }
   bool doubts() const noexcept { return how_.immediate || has_state(); }  // weak_ and unsafe_ may hold pages
   word state_of(entry e) const noexcept { return has_state() ? e.back() : 0; }
@@ -92,7 +92,9 @@ class cashmere final : public dsm::home_based {
   status tell_sharers();
 
   std::uint64_t directory_offset(dsm::page_id p) const noexcept { return std::uint64_t{p} * entry_words_ * sizeof(word); }
-  std::uint64_t own_offset(dsm::page_id p) const noexcept { return directory_offset(p) + port_.self() / nodes_a_word * sizeof(word); }
+  std::uint64_t own_offset(dsm::page_id p) const noexcept {
+    return directory_offset(p) + port_.self() / nodes_a_word * sizeof(word);
+  }
   std::uint64_t own_writer_offset(dsm::page_id p) const noexcept { return own_offset(p) + bit_words_ * sizeof(word); }
   std::uint64_t state_offset(dsm::page_id p) const noexcept { return directory_offset(p + 1) - sizeof(word); }
   word own_bit() const noexcept { return word{1} << port_.self() % nodes_a_word; }
@@ -101,7 +103,7 @@ class cashmere final : public dsm::home_based {
   const cashmere_settings how_;
   const std::string name_;
   const std::size_t bit_words_, entry_words_;
-  dsm::lazy_memory directory_;           // this node's part
+  dsm::lazy_memory directory_;  // this node's part
   struct card {
     window directory;
     queue notices, first_copies;

@@ -36,10 +36,11 @@ result<cashmere_settings> read_cashmere_settings(std::string_view words) {
   bool in_place = false, copied = false;
   for (const auto& word : base::split(std::string(words), '+'))
     if (!take_word(word, s, in_place, copied))
-      return status(errc::invalid_argument,
-                    "cashmere has no variant '" + word + "'; use in-place or copied, and with copies immediate, unsafe or unsafe=N");
+      return status(errc::invalid_argument, "cashmere has no variant '" + word +
+                                                "'; use in-place or copied, and with copies immediate, unsafe or unsafe=N");
   if (in_place && copied)
-    return status(errc::invalid_argument, "cashmere uses pages in-place or copied, and only with copies immediate or unsafe; leave one out");
+    return status(errc::invalid_argument,
+                  "cashmere uses pages in-place or copied, and only with copies immediate or unsafe; leave one out");
   s.pages = in_place ? placing::in_place : copied ? placing::copied : placing::as_mapped;
   return s;
 }

@@ -32,6 +32,7 @@ void hlrc::note_fetch(node_id by, dsm::page_row r) {
     fetched = static_cast<std::uint16_t>(std::min(std::max(unsigned{fetched}, less) - less + more, 65535u));
   };
   fetched_row& row = rows_[by];
+  //~ auto_begins_a_row_with_every_request
   if (!row.continued_by(r)) {
     if (row.of.count == 1) change(row.of.first, 0, row.rest_of_one());
     row = {{r.first, 0, r.stride}, 0};
@@ -43,6 +44,7 @@ void hlrc::note_fetch(node_id by, dsm::page_row r) {
   row.cost += port_.disturbs() ? request_cost : idle_request_cost;
   const unsigned now = row.cost_of_each();
   if (row.of.count <= most_shared)
+    //~ auto_sees_no_rows
     for (page_id i = 0; i < had; ++i) change(row.of.at(i), before, now);
   for (page_id i = 0; i < r.count; ++i) change(r.at(i), 0, now);
 }
@@ -55,6 +57,7 @@ bool hlrc::note_change(page_id p, node_id writer, unsigned cost) {
     unsigned others = 0;
     for (word h : holders(p)) others += static_cast<unsigned>(std::popcount(h));
     if (holders(p)[writer / 64] >> writer % 64 & 1) --others;
+    //~ auto_adds_up_what_all_save
     const unsigned read = std::exchange(r.fetched, std::uint16_t{0}) / std::max(others, 1u);
     const unsigned saved = r.saving - r.saving / counts_for + read;
     if (read == 0 && r.saving != 0 && saved <= cost) {
@@ -62,9 +65,11 @@ bool hlrc::note_change(page_id p, node_id writer, unsigned cost) {
       r.to_skip = static_cast<std::uint8_t>((1u << r.in_vain) - 1);
     }
     r.saving = static_cast<std::uint8_t>(std::min(saved > cost ? saved - cost : 0, most_saved));
+    //~ auto_always_updates
     r.update = r.saving >= enough_saved << r.abandoned;
     if (r.update) {
       r.in_vain = r.to_skip = 0;
+      //~ auto_does_not_mirror
       newly_copied_.push_back(p);  // the home's own changes are to be known exactly from its next release on
     }
   }
@@ -79,6 +84,7 @@ bool hlrc::note_change(page_id p, node_id writer, unsigned cost) {
 bool hlrc::notes_unread_changes(page_id p) {
   if (!adapts()) return false;
   page_record& r = record(p);
+  //~ auto_follows_all_unread_changes
   if (r.to_skip != 0) --r.to_skip, r.saving = 0;
   return r.saving != 0;
 }
@@ -89,10 +95,13 @@ void hlrc::free_abandoned() {
   {
     std::scoped_lock lock(copies_lock_);
     for (page_id p : std::exchange(abandoned_, {})) {
+      //~ auto_frees_what_others_hold
       if (std::any_of(holders(p).begin(), holders(p).end(), [](word w) { return w != 0; })) continue;
       page_record& r = record(p);
+      //~ auto_forgets_that_copies_are_dropped
       r.update = false;
       r.fetched = r.saving = 0;
+      //~ auto_forgets_its_mistakes
       r.abandoned = std::min<std::uint8_t>(r.abandoned + 1, most_abandoned);
       copied_.erase(p);
       alone.push_back(p);
@@ -104,6 +113,7 @@ void hlrc::free_abandoned() {
 void hlrc::serve_leave(const message& m) {
   if (m.words.size() != 1 || m.words[0] >= pages_.count()) return;
   std::scoped_lock lock(copies_lock_);
+  //~ auto_ignores_who_leaves
   holders(static_cast<page_id>(m.words[0]))[m.source / 64] &= ~(word{1} << m.source % 64);
 }
 
@@ -116,6 +126,7 @@ void hlrc::note_update(const dsm::patch& changed, node_id home) {
   u.updates = static_cast<std::uint16_t>(cost);
   if (cost < (u.kept ? 2 * patience : patience)) return;
   u.updates = 0;
+  //~ auto_never_doubts
   doubtful_.push_back({changed.page(), home});
 }
 
@@ -123,6 +134,7 @@ bool hlrc::still_good(page_id p) {
   if (!adapts()) return false;
   std::scoped_lock lock(copies_lock_);
   page_use& u = use(p);
+  //~ auto_trusts_any_copy
   if (!u.kept) return false;
   u = {0, static_cast<std::uint16_t>(std::min<unsigned>(std::max(u.patience, least_patience) * 4u, most_patience)), false};
   return true;
@@ -130,6 +142,7 @@ bool hlrc::still_good(page_id p) {
 
 void hlrc::forget_kept(std::span<const page_id> list) {
   std::scoped_lock lock(copies_lock_);
+  //~ auto_opens_a_stale_copy
   for (page_id p : list) use(p).kept = false;
 }
 
@@ -152,6 +165,7 @@ status hlrc::question_copies() {
   std::vector<page_id> open;
   for (const doubtful_page& d : list) {
     dsm::page_table::hold e(table_, d.page);
+    //~ auto_leaves_with_a_copy
     if (e->now == dsm::view::cached && e->settled) open.push_back(d.page);
     if (e->now == dsm::view::closed && !waits_longer(d.page))
       if (auto left = leave_copy(d); !left) return left;
@@ -169,6 +183,7 @@ status hlrc::question_copies() {
 
 // With the page's entry: who fetches it again does so after this message, on the same lane.
 status hlrc::leave_copy(const doubtful_page& d) {
+  //~ auto_trusts_what_it_left
   forget_kept(std::span(&d.page, 1));
   const word p = d.page;
   return port_.send(d.home, lane::request, dsm::copy_leave, std::span(&p, 1));

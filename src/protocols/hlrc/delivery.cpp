@@ -39,6 +39,7 @@ status hlrc::deliver(std::span<const dsm::changes> by_home, std::vector<written_
   while (waited && !d->moved.empty()) waited = send_again(by_home, *d);
   if (!waited) return (void)d.release(), waited.clone();  // replies may still come, in a program that is about to end
   add_later(d->updates, untold_updates_);
+  //~ moving_takes_no_offers
   offered_.insert(offered_.end(), d->offered.begin(), d->offered.end());
   std::sort(d->untold.begin(), d->untold.end());
   std::erase_if(changed, [&](const written_page& w) { return !std::binary_search(d->untold.begin(), d->untold.end(), w.page); });
@@ -64,6 +65,7 @@ status hlrc::send_again(std::span<const dsm::changes> by_home, delivery& d) {
   for (const auto& [p, to] : moved) {
     for (const dsm::changes& c : by_home)
       for (const dsm::patch& changed : c.patches())
+        //~ moving_loses_changes
         if (changed.page() == p) send_home(to, std::span(&changed, 1), d).ignore();  // who is gone breaks the job, and the wait
     if (!table_.try_take(p)) continue;                                               // whoever has it will find out
     if (table_.peek(p).now == dsm::view::cached) table_.peek(p).home_plus_1 = to + 1;
@@ -78,7 +80,8 @@ status hlrc::send_home(node_id home, std::span<const dsm::patch> changed, delive
     going_home_.clear();
     while (!changed.empty() && add(going_home_, changed.front())) changed = changed.subspan(1);
     d.sent.fetch_add(1, std::memory_order_relaxed);  // read by this thread
-    if (auto sent = port_.send(home, lane::request, dsm::home_changes, std::span(&token, 1), going_home_.view()); !sent) return sent;
+    if (auto sent = port_.send(home, lane::request, dsm::home_changes, std::span(&token, 1), going_home_.view()); !sent)
+      return sent;
   }
   return {};
 }
@@ -90,6 +93,7 @@ void hlrc::serve_changes(const message& m) {
   if (m.words.size() != 1 || !read_patches(m.payload, pages_.count(), changed)) return;
   base::writer said;
   take_at_home(m.source, changed, said);
+  //~ home_applies_nothing
   if (m.source != port_.self())
     for (const dsm::patch& each : changed) pages_.update(each);
   std::vector<page_id> untold;
@@ -163,9 +167,11 @@ std::vector<hlrc::sent_updates> hlrc::forward(node_id writer, std::span<const ds
       }
       record(p).updated = true;
       std::copy_n(holders(p).begin(), who.size(), who.begin());
+      //~ auto_never_frees
       if (adapts() && std::all_of(who.begin(), who.end(), [](word w) { return w == 0; })) abandoned_.push_back(p);
     }
     for (node_id n = 0; n < port_.nodes(); ++n) {
+      //~ update_skips_a_holder
       if (n == writer || !(who[n / 64] >> n % 64 & 1) || add(to[n], each)) continue;
       flush(n);
       add(to[n], each);
@@ -189,6 +195,7 @@ void hlrc::take_update(const message& m) {
     if (adapts())
       for (const dsm::patch& each : changed) note_update(each, m.source);
   }
+  //~ update_of_another_home_counts
   received_[m.source].fetch_add(1, std::memory_order_release);  // pairs with the acquire in wait_for_updates
 }
 

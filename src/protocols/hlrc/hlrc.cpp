@@ -61,6 +61,7 @@ status hlrc::fetch_rest(const question& first) {
   dsm::page_row r = first.of;
   std::vector<std::unique_ptr<question>> again;
   for (const question* q = &first;; q = again.front().get()) {
+    //~ moving_is_overtaken
     const page_id served = q->outdated ? 0 : q->served;
     for (page_id i = 0; i < served; ++i) table_.peek(r.at(i)).home_plus_1 = q->home + 1;
     r = {r.at(served), r.count - served, r.stride};
@@ -69,6 +70,7 @@ status hlrc::fetch_rest(const question& first) {
     if (home == q->home && served == 0 && !q->outdated)
       if (auto rested = rest(); !rested) return rested;
     again.clear();
+    //~ moving_sends_neighbours_along
     again.push_back(std::make_unique<question>(home, home == first.home ? r : dsm::page_row{r.first, 1}));
     if (auto asked = ask(again); !asked) return asked;
   }
@@ -107,6 +109,7 @@ void hlrc::serve_page(const message& m) {
   {
     std::scoped_lock lock(copies_lock_);
     for (page_id i = 0; settings_.moving && i < r.count; ++i)
+      //~ moving_serves_what_has_gone
       if (!at_home(r.at(i), elsewhere)) r.count = i;
     for (page_id i = 0; i < r.count; ++i) {
       const page_id p = r.at(i);
@@ -114,8 +117,10 @@ void hlrc::serve_page(const message& m) {
       updated = updated || updates(p);
       if (copied_.contains(p)) continue;
       copied_.insert(p);
+      //~ hlrc_home_misses_a_first_copy
       newly_copied_.push_back(p);
     }
+    //~ auto_never_updates
     if (adapts()) note_fetch(m.source, r);
   }
   const word reply[] = {m.words[0], elsewhere};
@@ -123,11 +128,14 @@ void hlrc::serve_page(const message& m) {
     port_.send(m.source, lane::reply, dsm::page_reply, reply, contents).ignore();  // a requester that is gone needs none
   };
   const auto frames = pages_.frames().span();
-  if (!updated && r.stride == 1) return answer(frames.subspan(std::size_t{r.first} * page_bytes, std::size_t{r.count} * page_bytes));
+  //~ hlrc_answers_with_a_neighbour
+  if (!updated && r.stride == 1)
+    return answer(frames.subspan(std::size_t{r.first} * page_bytes, std::size_t{r.count} * page_bytes));
   base::byte_buffer gathered(std::size_t{r.count} * page_bytes);
   for (page_id i = 0; i < r.count; ++i) {
     std::byte* to = gathered.data() + std::size_t{i} * page_bytes;
     // A copy that will be kept up to date must not hold what the home has not released: if it is changed back, that is no change.
+    //~ update_exposes_unreleased_changes
     updated ? pages_.read(r.at(i), to) : void(std::memcpy(to, frames.data() + std::size_t{r.at(i)} * page_bytes, page_bytes));
   }
   answer(gathered);
@@ -138,8 +146,10 @@ void hlrc::take_page(const message& m) {
   q->served = static_cast<page_id>(std::min<std::size_t>(q->of.count, m.payload.size() / page_bytes));  // none: they are elsewhere
   const dsm::page_row come{q->of.first, q->served, q->of.stride};
   for (page_id i = 0; i < come.runs(); ++i) {
+    //~ fetch_ahead_puts_a_row_together
     const dsm::extent run = come.run(i);
-    std::memcpy(pages_.frame(run.first).data(), m.payload.data() + std::size_t{i} * page_bytes, std::size_t{run.count()} * page_bytes);
+    std::memcpy(pages_.frame(run.first).data(), m.payload.data() + std::size_t{i} * page_bytes,
+                std::size_t{run.count()} * page_bytes);
   }
   q->elsewhere = static_cast<node_id>(m.words[1]);
   q->done.store(true, std::memory_order_release);  // pairs with the acquire in fetch
@@ -170,6 +180,7 @@ status hlrc::release() {
   if (adapts()) free_abandoned();
   interval i;
   i.updates = std::exchange(untold_updates_, {});
+  //~ update_is_told_with_pages_only
   if (written.empty() && i.updates.empty()) return {};
   for (const auto& [p, home] : written) i.pages.push_back(p);
   std::sort(i.pages.begin(), i.pages.end());
@@ -180,6 +191,7 @@ status hlrc::release() {
   i.number = ++seen_[port_.self()];
   i.late = in_barrier_;
   logged_[port_.self()] += i.size();
+  //~ hlrc_forgets_its_interval
   log_[port_.self()].push_back(std::move(i));
   compact(port_.self());
   return {};
@@ -213,17 +225,22 @@ void hlrc::end_watches(const std::vector<written_page>& written) {
   {
     std::scoped_lock guard(copies_lock_);
     for (const auto& [p, home] : written) {
+      //~ auto_stops_watching_what_it_updates
       if (home != port_.self() || updates(p)) continue;
+      //~ auto_does_not_see_unread_changes
+      //~ auto_notes_unread_changes_for_ever
       if (notes_unread_changes(p)) {
         noted.push_back(p);
         continue;
       }
+      //~ hlrc_home_remembers_dropped_copies
       copied_.erase(p);
       alone.push_back(p);
     }
   }
   stop_watching(alone);
   std::vector<written_page> told;  // by this release
+  //~ auto_frees_what_it_would_note
   start_watching(noted, told);
 }
 
@@ -272,6 +289,7 @@ void hlrc::notices_for(bytes knowledge, dsm::notices& into) {
   std::scoped_lock lock(log_lock_);
   for (node_id n = 0; n < port_.nodes(); ++n)
     for (const auto& i : log_[n])
+      //~ hlrc_loses_an_interval
       if (i.number > theirs[n]) write(into, n, i);
 }
 
@@ -296,6 +314,7 @@ void hlrc::news(dsm::notices& into) {
     if (n != port_.self() && std::none_of(log_[n].begin(), log_[n].end(), late)) continue;
     announced_[n] = seen_[n];
     for (const auto& i : log_[n])
+      //~ hlrc_tells_a_barrier_the_last_interval_only
       if (i.number > told_[n]) write(into, n, i);
   }
 }
@@ -309,6 +328,7 @@ void hlrc::all_told(bytes from_others) {
   for (interval i; in.left() != 0 && read(in, node, i);) upto[node] = std::max(upto[node], i.number);
   for (node_id n = 0; n < port_.nodes(); ++n) {
     for (auto& l = log_[n]; !l.empty() && l.front().number <= told_[n]; l.pop_front()) logged_[n] -= l.front().size();
+    //~ hlrc_forgets_at_once
     told_[n] = std::max(told_[n], upto[n]);
   }
   in_barrier_ = false;
@@ -350,7 +370,9 @@ status hlrc::acquire(bytes from_releasers) {
     node_id node;
     interval i;
     if (!read(in, node, i)) return {errc::invalid_argument, "write notices that make no sense"};
+    //~ hlrc_counts_an_interval_before_it_is_known
     if (node == port_.self() || i.number <= upto[node]) continue;
+    //~ hlrc_skips_the_invalidation
     changed.insert(changed.end(), i.pages.begin(), i.pages.end());
     upto[node] = i.number;
     fresh.push_back({node, std::move(i)});
@@ -361,11 +383,13 @@ status hlrc::acquire(bytes from_releasers) {
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   if (adapts()) forget_kept(changed);
   if (auto dropped = drop(changed); !dropped) return dropped;
+  //~ update_is_not_waited_for
   if (auto waited = wait_for_updates(fresh); !waited) return waited;
   std::scoped_lock lock(log_lock_);
   for (auto& [node, i] : fresh) {
     seen_[node] = i.number;
     logged_[node] += i.size();
+    //~ hlrc_passes_on_its_own_news_only
     log_[node].push_back(std::move(i));
     compact(node);
   }

@@ -37,7 +37,8 @@ struct hlrc_settings {
   const char* name = "hlrc";
   copy_policy copies = copy_policy::dropped;
   bool moving = false;  // a page whose changes come from one node only gets that node for its home
-  bool by_put = false;  // changes are put into the homes' frames, not sent to handlers there; only where copies are dropped and homes stay
+  bool by_put =
+      false;  // changes are put into the homes' frames, not sent to handlers there; only where copies are dropped and homes stay
 };
 
 class hlrc final : public dsm::home_based {
@@ -76,9 +77,10 @@ class hlrc final : public dsm::home_based {
     explicit question(node_id asked = 0, dsm::page_row wanted = {}) : home(asked), of(wanted) {}
     node_id home;
     dsm::page_row of;
-    dsm::page_id served = 0;   // so many of them are here
-    node_id elsewhere = 0;     // where to ask for the rest; the same node: ask it again
-    bool outdated = false;     // an update from a new home has overtaken the answer of the old one; copies_lock_ guards it while it is asked
+    dsm::page_id served = 0;  // so many of them are here
+    node_id elsewhere = 0;    // where to ask for the rest; the same node: ask it again
+    bool outdated =
+        false;  // an update from a new home has overtaken the answer of the old one; copies_lock_ guards it while it is asked
     bool answered = false;     // of one to become home: the page is here, or will not come; the driver's
     std::int32_t holders = 0;  // and so many have not said yet that they have all updates of the old home; the driver's
     std::atomic<bool> done{false};
@@ -203,10 +205,11 @@ class hlrc final : public dsm::home_based {
   // Costs, in those of telling one holder of one changed word.
   static constexpr unsigned request_cost = 80, idle_request_cost = 40;  // of a fetch, from a home that computes or waits
   static constexpr unsigned page_cost = 2;                              // of each page in it
-  static constexpr unsigned update_cost = 7;                   // if it is not known how much has changed
+  static constexpr unsigned update_cost = 7;                            // if it is not known how much has changed
   static constexpr unsigned enough_saved = 80, most_saved = 255;  // then copies are updated; twice as much if it was a mistake
-  static constexpr unsigned counts_for = 32;    // changes, about, that something saved counts for
-  static constexpr std::uint8_t most_abandoned = 2, most_in_vain = 4;  // times; a page that is abandoned so often is not updated any more
+  static constexpr unsigned counts_for = 32;                      // changes, about, that something saved counts for
+  static constexpr std::uint8_t most_abandoned = 2,
+                                most_in_vain = 4;  // times; a page that is abandoned so often is not updated any more
   static_assert(enough_saved << most_abandoned > most_saved);
   static constexpr dsm::page_id most_shared = 128;  // pages of a row; in longer ones another request makes no difference
   static constexpr std::uint16_t least_patience = 15, most_patience = 10000;
@@ -218,7 +221,9 @@ class hlrc final : public dsm::home_based {
     dsm::page_row of;
     unsigned cost;
     // A page that was asked for alone may be the first of a row: the rest of what that cost is known when something else is asked for.
-    unsigned cost_of_each() const { return of.count == 0 ? 0 : (of.count == 1 ? cost - rest_of_one() : cost / of.count) + page_cost; }
+    unsigned cost_of_each() const {
+      return of.count == 0 ? 0 : (of.count == 1 ? cost - rest_of_one() : cost / of.count) + page_cost;
+    }
     unsigned rest_of_one() const { return cost * 3 / 4; }
     bool continued_by(const dsm::page_row& r) const {
       return of.count == 1 ? of.first + r.stride == r.first : of.end() == r.first && (of.stride == r.stride || r.count == 1);
@@ -253,7 +258,7 @@ class hlrc final : public dsm::home_based {
   os::mapping holders_;                     // unless copies are dropped always
   os::mapping records_, uses_;
   std::vector<fetched_row> rows_ = std::vector<fetched_row>(port_.nodes());  // by who asks
-  std::vector<doubtful_page> doubtful_;  // copies that have been updated and maybe not used
+  std::vector<doubtful_page> doubtful_;                                      // copies that have been updated and maybe not used
   std::vector<dsm::page_id> abandoned_;  // pages whose home is here, that nobody seems to have a copy of any more
   std::vector<question*> questions_;     // where homes move and copies are updated: those that wait
   std::vector<dsm::page_id> asked_for_;  // pages that this node asks to be home to

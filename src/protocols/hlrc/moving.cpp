@@ -21,6 +21,7 @@ using dsm::page_id;
 // again. With copies_lock_.
 bool hlrc::at_home(page_id p, node_id& elsewhere) const {
   elsewhere = port_.self();
+  //~ moving_serves_what_is_on_its_way
   if (std::find(asked_for_.begin(), asked_for_.end(), p) != asked_for_.end()) return false;
   const auto gone = record(p).gone_to_plus_1;
   if (gone == 0) return true;
@@ -34,6 +35,7 @@ status hlrc::move_homes(std::vector<written_page>& written) {
   auto list = std::exchange(offered_, {});
   std::sort(list.begin(), list.end());
   list.erase(std::unique(list.begin(), list.end()), list.end());
+  //~ moving_does_not_drop_its_copy
   if (auto dropped = drop(list); !dropped) return dropped;
   for (page_id p : list)
     if (auto done = become_home(p); !done) return done;
@@ -50,8 +52,10 @@ void hlrc::close_wanted(std::vector<written_page>& written) {
   for (page_id p : list) {
     dsm::page_table::hold e(table_, p);
     if (e->home_plus_1 != port_.self() + 1 || e->now == dsm::view::closed) continue;
+    //~ moving_closes_the_table_only
     pages_.close({p, p + 1});
     table_.show(p, dsm::view::closed);
+    //~ moving_does_not_tell_what_it_closes
     written.push_back({p, port_.self()});
   }
 }
@@ -60,6 +64,7 @@ void hlrc::close_wanted(std::vector<written_page>& written) {
 status hlrc::become_home(page_id p) {
   dsm::page_table::hold e(table_, p);
   const node_id from = e->home_plus_1 - 1;
+  //~ moving_keeps_its_copy
   if (e->now != dsm::view::closed || !e->settled || from == port_.self()) return {};
   auto q = std::make_unique<question>();
   q->home = from;
@@ -74,6 +79,7 @@ status hlrc::become_home(page_id p) {
     sent = dsm::wait_for(
         port_, [&] { return q->done.load(std::memory_order_acquire); }, "waiting to become a page's home");
   if (!sent) return (void)q.release(), sent.clone();  // the answer may still come, in a program that is about to end
+  //~ moving_is_not_written_down
   return q->served != 0 ? homes_.moved_here(*e, p) : status();
 }
 
@@ -89,12 +95,15 @@ void hlrc::serve_home(const message& m) {
     dsm::page_table::entry& e = table_.peek(p);
     // A page that this node was given and has never used is not settled here.
     if (at_home(p, elsewhere) && (!e.settled || e.home_plus_1 == port_.self() + 1)) {
+      //~ moving_hands_over_an_open_page
       if (e.now == dsm::view::closed) {
         content.resize(page_bytes + holders(p).size_bytes());
         pages_.read(p, content.data());
         std::memcpy(content.data() + page_bytes, holders(p).data(), holders(p).size_bytes());
         updated = record(p).updated;
+        //~ moving_forgets_where_to
         record(p).gone_to_plus_1 = m.source + 1;
+        //~ moving_old_home_goes_on
         e.home_plus_1 = m.source + 1;
         e.settled = true;  // the page's word may be behind
       } else {
@@ -133,11 +142,16 @@ void hlrc::take_home(const message& m) {
   {
     std::scoped_lock lock(copies_lock_);
     if (m.payload.size() == page_bytes + holders(p).size_bytes()) {
+      //~ moving_without_the_page
       std::memcpy(pages_.frame(p).data(), m.payload.data(), page_bytes);
+      //~ moving_forgets_the_holders
       std::memcpy(holders(p).data(), m.payload.data() + page_bytes, holders(p).size_bytes());
       holders(p)[port_.self() / 64] &= ~(word{1} << port_.self() % 64);
+      //~ moving_back_is_not_noticed
       record(p) = {};
+      //~ moving_keeps_its_doubts
       use(p) = {};
+      //~ moving_forgets_that_there_are_copies
       copied_.insert(p);
       q->served = 1;
     }
@@ -149,6 +163,7 @@ void hlrc::take_home(const message& m) {
 
 // If the old home has answered and all who had to have told, requests for the page are served here from now on.
 void hlrc::now_home(question& q) {
+  //~ moving_overtakes_updates
   if (!q.answered || q.holders != 0) return;
   {
     std::scoped_lock lock(copies_lock_);

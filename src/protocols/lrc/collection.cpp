@@ -179,6 +179,7 @@ void lrc::make_parcels() {
     for (node_id n = 0; n < port_.nodes(); ++n) {
       auto& parcel = collecting_.outgoing[n];
       parcel.insert(parcel.end(), notices.begin(), notices.end());
+      //~ lrc_collects_without_the_diffs
       if (n != port_.self()) history_.diffs_for(n, upto, parcel);
     }
   }
@@ -237,6 +238,7 @@ void lrc::take_parcels() {
   {
     std::scoped_lock guard(lock_);
     vector_time upto;
+    //~ lrc_sees_before_it_closes
     history_.learn(notices, changed, upto);
     std::sort(changed.begin(), changed.end());
     changed.erase(std::unique(changed.begin(), changed.end()), changed.end());

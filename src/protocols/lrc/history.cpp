@@ -52,6 +52,8 @@ void put_into(mutable_bytes page, bytes runs) {
 // The diffs of one writer come in the order in which they were made.
 void apply_in_order(std::vector<diff>& diffs, mutable_bytes page) {
   const auto place = [](const diff& d) { return d.stamp - 1; };
+  //~ lrc_applies_the_latest_first
+  //~ lrc_applies_by_writer
   std::stable_sort(diffs.begin(), diffs.end(), [&](const diff& a, const diff& b) { return place(a) < place(b); });
   for (const auto& d : diffs) put_into(page, d.runs);
 }
@@ -126,6 +128,7 @@ std::size_t history::end_interval(std::vector<page_id> written, bool late) {
   std::sort(written.begin(), written.end());
   written.erase(std::unique(written.begin(), written.end()), written.end());
   const std::size_t told = written.size();
+  //~ lrc_forgets_its_interval
   log(self_, {number, stamp, late, std::move(written)});
   seen_[self_] = number;
   return told;
@@ -148,6 +151,7 @@ bool history::late_beyond(node_id node, interval_number known) const {
 void history::notices_beyond(const vector_time& known, dsm::notices& into) const {
   for (node_id n = 0; n < nodes_; ++n) {
     const auto& l = log_[n];
+    //~ lrc_loses_an_interval
     auto i = std::upper_bound(l.begin(), l.end(), known[n], [](interval_number k, const interval& x) { return k < x.number; });
     for (; i != l.end(); ++i) append_interval(*i, n, into);
   }
@@ -176,6 +180,7 @@ bool history::learn(bytes notices, std::vector<page_id>& changed, vector_time& u
     for (page_id p : i.pages) {
       if (p >= count_) return false;
       note(p, node, number);
+      //~ lrc_skips_the_invalidation
       changed.push_back(p);  // also where the copy has it already: what is written here from now on is later, and in another diff
     }
     if (number > logged_[node]) log(node, std::move(i));
@@ -257,6 +262,7 @@ bool history::fetched(page_id p, const need& asked, const vector_time& has) {
   if (epoch_ != asked.epoch) return false;
   page& of = at(p);
   missing_.erase(p);
+  //~ lrc_loses_its_own_changes
   of.reapply = std::max(has[self_], cut_[self_]);
   for (node_id n = 0; n < nodes_; ++n)
     if (n != self_ && (has[n] > cut_[n] || find_writer(of, n))) writer_of(of, n, 1).applied = std::max(has[n], cut_[n]);
@@ -269,6 +275,7 @@ bool history::received(page_id p, const need& asked, const std::vector<std::vect
   for (std::size_t i = 0; i < asked.parts.size(); ++i) {
     auto& applied = writer_of(of, asked.parts[i].writer, 1).applied;
     applied = std::max(applied, asked.parts[i].upto);
+    //~ lrc_applies_a_diff_twice
     for (const auto& d : come[i]) applied = std::max(applied, d.last);
   }
   if (of.reapply)
@@ -284,6 +291,7 @@ vector_time history::has(page_id p) const {
   const page* of = look(p);
   if (!of) return all;
   for (const auto& w : of->writers) all[w.node] = std::max(all[w.node], w.applied);
+  //~ lrc_gives_a_page_for_more_than_it_is
   if (of->untaken != 0) all[self_] = of->untaken - 1;
   return all;
 }
@@ -300,6 +308,7 @@ void history::closed(page_id p, bool changed, std::vector<std::byte> runs) {
   page& of = at(p);
   if (changed && !of.unreleased) {
     of.unreleased = true;
+    //~ lrc_forgets_what_it_closed
     unreleased_.push_back(p);
   }
   if (of.untaken != 0)
@@ -332,7 +341,7 @@ std::vector<page_id> history::all_untaken(interval_number upto) const {
 }
 
 history::answer history::diffs(page_id p, interval_number after, interval_number upto, std::size_t skip,
-                              std::vector<std::byte>& into) const {
+                               std::vector<std::byte>& into) const {
   if (after < cut_[self_]) return answer::collected;
   const page* of = look(p);
   if (!of) return answer::all;
@@ -372,12 +381,15 @@ void history::keep_missing(page_id p, node_id node, std::vector<diff>& diffs) {
 void history::forget_page(page_id p, page& of, const vector_time& cut) {
   bool lacks = of.reapply.has_value();
   for (const auto& w : of.writers) lacks |= w.known > w.applied && w.applied < cut[w.node];
+  //~ lrc_gives_up_nothing
   if (lacks && manager(p) != self_) missing_.insert(p);
   if (missing_.contains(p)) of.reapply.reset();
   for (auto& w : of.writers) w.applied = std::max(w.applied, cut[w.node]);
-  memory_ -= sizeof(writer) * std::erase_if(of.writers, [&](const writer& w) { return std::max(w.applied, w.known) <= cut[w.node]; });
+  memory_ -=
+      sizeof(writer) * std::erase_if(of.writers, [&](const writer& w) { return std::max(w.applied, w.known) <= cut[w.node]; });
   for (const auto& d : of.own)
     if (d.first <= cut[self_]) memory_ -= size_of(d);
+  //~ lrc_drops_diffs_beyond_the_cut
   std::erase_if(of.own, [&](const diff& d) { return d.first <= cut[self_]; });
 }
 

@@ -87,10 +87,10 @@ class history {
       node_id writer;
       interval_number after, upto;
     };
-    std::uint64_t epoch;         // of collections
-    bool missing = false;        // the copy is too old: fetch it from the manager
-    bool reapply = false;        // the copy lacks some of this node's own changes
-    std::vector<part> parts;     // diffs that it lacks
+    std::uint64_t epoch;      // of collections
+    bool missing = false;     // the copy is too old: fetch it from the manager
+    bool reapply = false;     // the copy lacks some of this node's own changes
+    std::vector<part> parts;  // diffs that it lacks
   };
   need needs(dsm::page_id p) const;
 
@@ -155,9 +155,9 @@ class history {
   struct page {
     std::vector<writer> writers;  // others
     std::vector<diff> own;
-    interval_number untaken = 0;  // the first ended interval whose changes have not been taken, 0: none
-    std::uint32_t stamp = 0;      // of that interval
-    bool unreleased = false;      // closed with changes that no interval tells of yet
+    interval_number untaken = 0;             // the first ended interval whose changes have not been taken, 0: none
+    std::uint32_t stamp = 0;                 // of that interval
+    bool unreleased = false;                 // closed with changes that no interval tells of yet
     std::optional<interval_number> reapply;  // own diffs beyond this are not in the copy
   };
 
@@ -172,7 +172,7 @@ class history {
   void forget_page(dsm::page_id p, page& of, const vector_time& cut);
   static std::size_t size_of(const interval& i) { return sizeof i + i.pages.size() * sizeof(dsm::page_id); }
   static std::size_t size_of(const diff& d) { return sizeof d + d.runs.size(); }
-  static constexpr std::size_t most_at_once = 128 * 1024;  // bytes of diffs in an answer, and one more diff
+  static constexpr std::size_t most_at_once = 128 * 1024;                         // bytes of diffs in an answer, and one more diff
   static constexpr std::size_t page_overhead = sizeof(page) + 4 * sizeof(void*);  // in the table
 
   const node_id self_, nodes_;

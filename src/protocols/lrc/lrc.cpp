@@ -206,6 +206,7 @@ void lrc::close(page_id p) {
   bool changed = false;
   auto runs = changes_of(p, changed);
   std::scoped_lock guard(lock_);
+  //~ lrc_closes_without_a_diff
   history_.closed(p, changed, std::move(runs));
 }
 
@@ -259,6 +260,7 @@ void lrc::news(dsm::notices& into) {
   in_barrier_ = true;
   vector_time others_tell = history_.logged();
   for (node_id n = 0; n < port_.nodes(); ++n)
+    //~ lrc_tells_a_barrier_its_own_news_only
     if (n == port_.self() || history_.late_beyond(n, told_[n])) others_tell[n] = told_[n];
   history_.notices_beyond(others_tell, into);
   announced_ = told_;
@@ -310,22 +312,23 @@ void lrc::serve_page(const message& m) {
   if (m.words.size() != 2 || m.words[1] >= pages_.count()) return;
   const auto p = static_cast<page_id>(m.words[1]);
   auto copy = std::make_shared<std::vector<std::byte>>();
-  add_jobs({{p,
-             [this, p, copy] {
-               vector_time has;
-               {
-                 std::scoped_lock guard(lock_);
-                 has = history_.has(p);
-               }
-               const auto vector = std::as_bytes(std::span(has));
-               copy->assign(vector.begin(), vector.end());
-               copy->resize(vector.size() + page_bytes);
-               pages_.read(p, copy->data() + vector.size());
-             },
-             [this, copy, to = m.source, q = m.words[0]] {
-               const word words[] = {q, static_cast<word>(history::answer::all)};
-               dsm::send_parcel(port_, to, lane::reply, dsm::page_reply, words, *copy).ignore();  // a requester that is gone needs none
-             }}});
+  add_jobs(
+      {{p,
+        [this, p, copy] {
+          vector_time has;
+          {
+            std::scoped_lock guard(lock_);
+            has = history_.has(p);
+          }
+          const auto vector = std::as_bytes(std::span(has));
+          copy->assign(vector.begin(), vector.end());
+          copy->resize(vector.size() + page_bytes);
+          pages_.read(p, copy->data() + vector.size());
+        },
+        [this, copy, to = m.source, q = m.words[0]] {
+          const word words[] = {q, static_cast<word>(history::answer::all)};
+          dsm::send_parcel(port_, to, lane::reply, dsm::page_reply, words, *copy).ignore();  // a requester that is gone needs none
+        }}});
 }
 
 void lrc::serve_diffs(const message& m) {
@@ -369,6 +372,7 @@ void lrc::do_jobs() {
     std::list<job> mine;
     bool given = false;
     const auto can_be_done = [&](const job& each) {
+      //~ lrc_closes_during_a_release
       if (each.closes && !gate_.try_lock()) return false;
       if (table_.try_take(each.page)) return true;
       if (each.closes) gate_.give(), given = true;

@@ -32,8 +32,8 @@ class lrc final : public dsm::protocol {
   enum class first_copy { zeroes, fetched };
 
   // Collective. Intervals and diffs take about `bound` bytes on each node; a release waits where they come close to it.
-  static result<std::unique_ptr<lrc>> create(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound, first_copy first,
-                                             const dsm::exchange& with_all);
+  static result<std::unique_ptr<lrc>> create(port& p, dsm::pages& memory, dsm::page_table& table, std::size_t bound,
+                                             first_copy first, const dsm::exchange& with_all);
 
   const char* name() const noexcept override { return "lrc"; }
   status read_fault(dsm::page_id p) override { return fault(p, false); }
@@ -87,6 +87,7 @@ class lrc final : public dsm::protocol {
     explicit turn(lrc& of) : lrc_(of) { of.gate_.lock(); }
     ~turn() {
       lrc_.gate_.unlock();
+      //~ lrc_leaves_pages_open
       lrc_.do_jobs();  // that need the gate
     }
     turn(const turn&) = delete;
@@ -105,7 +106,8 @@ class lrc final : public dsm::protocol {
   status bring_up_to_date(dsm::page_id p);
   status fetch_page(dsm::page_id p, const history::need& needed);
   status fetch_diffs(dsm::page_id p, const history::need& needed);
-  result<bool> ask_for_diffs(dsm::page_id p, const history::need& needed, std::vector<std::vector<diff>>& come);  // false: collected
+  result<bool> ask_for_diffs(dsm::page_id p, const history::need& needed,
+                             std::vector<std::vector<diff>>& come);  // false: collected
   status wait_for_answers(std::vector<std::unique_ptr<question>>& asked, const char* what);
 
   // --- this node's own changes, with the entry ------------------------------------------------------------------------------------
@@ -168,7 +170,7 @@ class lrc final : public dsm::protocol {
   collecting collecting_;
   std::list<job> jobs_;
   std::vector<std::unique_ptr<dsm::changes>> spare_;  // room for taking changes
-  std::atomic<std::size_t> waiting_jobs_{0};  // sequentially consistent: against the entries and the gate
+  std::atomic<std::size_t> waiting_jobs_{0};          // sequentially consistent: against the entries and the gate
 };
 
 }  // namespace weft::protocols

@@ -53,8 +53,12 @@ inline void referred(const void* at, std::size_t size, bool write) {
   in_pieces(offset, size, widest, [&](std::uint64_t from, std::size_t piece) { p->refer(from, piece, write); });
 }
 
-inline void loaded(const void* at, std::size_t size) { referred(at, size, false); }
-inline void stored(const void* at, std::size_t size) { referred(at, size, true); }
+inline void loaded(const void* at, std::size_t size) {
+  referred(at, size, false);
+}
+inline void stored(const void* at, std::size_t size) {
+  referred(at, size, true);
+}
 
 }  // namespace
 
@@ -64,7 +68,7 @@ namespace weft::sim {
 
 namespace {
 
-#define WEFT_HOOKS(size)                                                                                                             \
+#define WEFT_HOOKS(size)                                                                                                     \
   __tsan_read##size, __tsan_write##size, __tsan_read_write##size, __tsan_unaligned_read##size, __tsan_unaligned_write##size, \
       __tsan_unaligned_read_write##size, __tsan_volatile_read##size, __tsan_volatile_write##size
 
@@ -84,7 +88,8 @@ extern "C" const char __executable_start, etext;
 
 std::uint32_t count(const void* place) {
 #ifdef __x86_64__
-  return instructions_of_block(static_cast<const std::uint8_t*>(place), is_hook, reinterpret_cast<const void*>(&__sanitizer_cov_trace_pc));
+  return instructions_of_block(static_cast<const std::uint8_t*>(place), is_hook,
+                               reinterpret_cast<const void*>(&__sanitizer_cov_trace_pc));
 #else
   (void)place;
   return 4;

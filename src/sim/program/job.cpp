@@ -16,7 +16,7 @@ namespace weft {
 namespace sim {
 machine* simulated = nullptr;
 thread_local bool own_thread = false;
-}
+}  // namespace sim
 
 space& space::here() {
   return *sim::here().seen_space;
@@ -44,11 +44,21 @@ job::~job() {
   if (std::uncaught_exceptions() == 0) meet();
 }
 
-node_id job::self() const noexcept { return state_->node.cpu.self(); }
-node_id job::nodes() const noexcept { return state_->node.port.nodes(); }
-std::size_t job::hosts() const noexcept { return nodes(); }
-port& job::port() noexcept { return state_->node.port; }
-std::string job::way() const { return "weft sim"; }
+node_id job::self() const noexcept {
+  return state_->node.cpu.self();
+}
+node_id job::nodes() const noexcept {
+  return state_->node.port.nodes();
+}
+std::size_t job::hosts() const noexcept {
+  return nodes();
+}
+port& job::port() noexcept {
+  return state_->node.port;
+}
+std::string job::way() const {
+  return "weft sim";
+}
 std::vector<std::vector<std::byte>> job::exchange(bytes mine) {
   const wait_note noted(*state_->node.space, {.what = wait_kind::meeting, .caller = __builtin_return_address(0)});
   return sim::simulated->exchange(state_->node, mine);

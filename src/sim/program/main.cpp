@@ -33,7 +33,9 @@ void hand_in(int to, const std::string& text) {
   }
 }
 
-double seconds(base::nanoseconds t) { return static_cast<double>(t) / base::second; }
+double seconds(base::nanoseconds t) {
+  return static_cast<double>(t) / base::second;
+}
 
 int simulate(int argc, char** argv) {
   const char* text = std::getenv(settings_variable);
@@ -55,7 +57,8 @@ int simulate(int argc, char** argv) {
     ::_exit(1);
   }
   std::fflush(nullptr);
-  if (how->report_to >= 0) hand_in(how->report_to, report(m, {seconds(base::now() - began), seconds(base::now(CLOCK_THREAD_CPUTIME_ID) - worked)}));
+  if (how->report_to >= 0)
+    hand_in(how->report_to, report(m, {seconds(base::now() - began), seconds(base::now(CLOCK_THREAD_CPUTIME_ID) - worked)}));
   return exit_status;
 }
 

@@ -149,7 +149,8 @@ TEST_P(vmmc_automatic_update, binds_memory_of_the_programs_own) {
       auto bound = n.vmmc.bind(theirs, 0, 8192, {.local = {own, 8192}});
       OK(bound);
       EXPECT_EQ(bound->way(), update_way::tracked);
-      EXPECT_EQ(n.vmmc.bind(theirs, 0, 4096, {.way = update_way::tracked, .local = {own + 8, 4096}}).code(), errc::invalid_argument);
+      EXPECT_EQ(n.vmmc.bind(theirs, 0, 4096, {.way = update_way::tracked, .local = {own + 8, 4096}}).code(),
+                errc::invalid_argument);
       own[100] = std::byte{1};
       OK(bound->unbind());
       OK(theirs.fence());

@@ -47,8 +47,12 @@ void four_senders(const setup& what, word each) {
   });
 }
 
-TEST(vmmc_many_words, ten_million_of_each_sender_over_shm) { four_senders({"shm", "", "", 5, {}}, 10'000'000 / share); }
-TEST(vmmc_many_words, a_million_of_each_sender_over_udp_with_loss) { four_senders({"udp", "", "loss=5%", 5, {}}, 1'000'000 / share); }
+TEST(vmmc_many_words, ten_million_of_each_sender_over_shm) {
+  four_senders({"shm", "", "", 5, {}}, 10'000'000 / share);
+}
+TEST(vmmc_many_words, a_million_of_each_sender_over_udp_with_loss) {
+  four_senders({"udp", "", "loss=5%", 5, {}}, 1'000'000 / share);
+}
 
 }  // namespace
 }  // namespace weft::test

@@ -123,8 +123,11 @@ class random_attempts {
 
  private:
   static constexpr std::size_t part = 4096;
-  static constexpr std::pair<const char*, rights> kinds[] = {{"all", rights::all}, {"r", rights::read}, {"w", rights::write},
-                                                             {"rw", rights::read | rights::write}, {"a", rights::atomic | rights::read}};
+  static constexpr std::pair<const char*, rights> kinds[] = {{"all", rights::all},
+                                                             {"r", rights::read},
+                                                             {"w", rights::write},
+                                                             {"rw", rights::read | rights::write},
+                                                             {"a", rights::atomic | rights::read}};
   struct target {
     imported there;
     std::vector<std::byte> expected;
@@ -178,7 +181,8 @@ class random_attempts {
     if (size == 0) return;
     const auto data = pattern(random_.next(), size);
     outcome(n_.port.put(t.there.node(), w, mine() + at, data), t, rights::write, bad, why, false);
-    if (!bad && allows(t.there.allowed(), rights::write)) std::copy(data.begin(), data.end(), t.expected.begin() + static_cast<std::ptrdiff_t>(at));
+    if (!bad && allows(t.there.allowed(), rights::write))
+      std::copy(data.begin(), data.end(), t.expected.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
   void runs(target& t, const window& w, std::uint64_t at, std::size_t size, bool bad, errc why) {
@@ -188,8 +192,10 @@ class random_attempts {
     // The first run of a bad pair might lie inside and be performed, the second wrap round: then it is one.
     const weft::run one[] = {{mine() + at, data}};
     const bool outside = bad && why == errc::out_of_bounds;
-    outcome(outside ? n_.port.put_runs(t.there.node(), w, one) : n_.port.put_runs(t.there.node(), w, all), t, rights::write, bad, why, false);
-    if (!bad && allows(t.there.allowed(), rights::write)) std::copy(data.begin(), data.end(), t.expected.begin() + static_cast<std::ptrdiff_t>(at));
+    outcome(outside ? n_.port.put_runs(t.there.node(), w, one) : n_.port.put_runs(t.there.node(), w, all), t, rights::write, bad,
+            why, false);
+    if (!bad && allows(t.there.allowed(), rights::write))
+      std::copy(data.begin(), data.end(), t.expected.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
   void get(target& t, const window& w, std::uint64_t at, std::size_t size, bool bad, errc why) {
@@ -235,7 +241,8 @@ class random_attempts {
       if (!allows(t.there.allowed(), rights::read)) continue;
       std::vector<std::byte> got(part);
       OK(t.there.fetch(mine(), got));
-      EXPECT_TRUE(same(got, t.expected)) << "node " << n_.port.self() << " at node " << t.there.node() << " '" << t.there.name() << "'";
+      EXPECT_TRUE(same(got, t.expected)) << "node " << n_.port.self() << " at node " << t.there.node() << " '" << t.there.name()
+                                         << "'";
     }
     n_.where.barrier();
   }

@@ -207,41 +207,40 @@ TEST_P(vmmc_update, a_revoked_export_takes_whole_updates_or_none_and_its_name_is
 
 TEST_P(vmmc_update, peers_of_a_node_that_dies_in_the_middle_of_transfers_hear_its_name_and_go_on) {
   if (nodes() == 1) return;
-  run_on_nodes(
-      GetParam(),
-      [&](fabric& port, meeting& where) {
-        node_under_test n(port, where);
-        const node_id victim = port.nodes() - 1;
-        const auto mine = n.give("block", n.allocate(1 << 20));
-        std::vector<imported> all;
-        for (node_id i = 0; i < port.nodes(); ++i) all.push_back(n.take(i, "block"));
-        const std::vector<std::byte> block(1 << 20);
-        where.barrier();
-        if (port.self() == victim) {
-          for (int i = 0; i < 3; ++i) all[0].update(0, block).ignore();
-          where.leave();
-          die(GetParam(), port);
-        }
-        const auto start = std::chrono::steady_clock::now();
-        status s;
-        while (s.ok() && std::chrono::steady_clock::now() - start < 15s) {
-          s = all[victim].update_and_notify(0, block);
-          if (!s.ok() && s.code() == errc::no_right) s = all[victim].update(0, block);  // nobody listens there
-          if (s.ok()) s = all[victim].fence();
-          if (s.ok()) port.wait([&] { return port.failed(victim); }, 50ms).ignore();
-        }
-        const auto took = std::chrono::steady_clock::now() - start;
-        ASSERT_FALSE(s.ok());
-        EXPECT_EQ(s.code(), errc::node_failed) << s.sentence();
-        EXPECT_NE(s.sentence().find("node " + std::to_string(victim)), std::string::npos) << s.sentence();
-        EXPECT_LT(took, 5s);
-        auto import = n.vmmc.import_memory(victim, "another");
-        EXPECT_EQ(import.code(), errc::node_failed) << import.sentence();
-        for (node_id i = 0; i < victim; ++i) OK(all[i].update_value(8, word{2}));
-        for (node_id i = 0; i < victim; ++i) OK(all[i].fence());
-        where.barrier();
-      },
-      {GetParam().nodes - 1});
+  run_on_nodes(GetParam(),
+               [&](fabric& port, meeting& where) {
+                 node_under_test n(port, where);
+                 const node_id victim = port.nodes() - 1;
+                 const auto mine = n.give("block", n.allocate(1 << 20));
+                 std::vector<imported> all;
+                 for (node_id i = 0; i < port.nodes(); ++i) all.push_back(n.take(i, "block"));
+                 const std::vector<std::byte> block(1 << 20);
+                 where.barrier();
+                 if (port.self() == victim) {
+                   for (int i = 0; i < 3; ++i) all[0].update(0, block).ignore();
+                   where.leave();
+                   die(GetParam(), port);
+                 }
+                 const auto start = std::chrono::steady_clock::now();
+                 status s;
+                 while (s.ok() && std::chrono::steady_clock::now() - start < 15s) {
+                   s = all[victim].update_and_notify(0, block);
+                   if (!s.ok() && s.code() == errc::no_right) s = all[victim].update(0, block);  // nobody listens there
+                   if (s.ok()) s = all[victim].fence();
+                   if (s.ok()) port.wait([&] { return port.failed(victim); }, 50ms).ignore();
+                 }
+                 const auto took = std::chrono::steady_clock::now() - start;
+                 ASSERT_FALSE(s.ok());
+                 EXPECT_EQ(s.code(), errc::node_failed) << s.sentence();
+                 EXPECT_NE(s.sentence().find("node " + std::to_string(victim)), std::string::npos) << s.sentence();
+                 EXPECT_LT(took, 5s);
+                 auto import = n.vmmc.import_memory(victim, "another");
+                 EXPECT_EQ(import.code(), errc::node_failed) << import.sentence();
+                 for (node_id i = 0; i < victim; ++i) OK(all[i].update_value(8, word{2}));
+                 for (node_id i = 0; i < victim; ++i) OK(all[i].fence());
+                 where.barrier();
+               },
+               {GetParam().nodes - 1});
 }
 
 ON_EVERY_FABRIC(vmmc_update);

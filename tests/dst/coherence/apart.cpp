@@ -36,7 +36,8 @@ std::optional<apart::failure> apart::run(unsigned seconds, const std::function<v
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // of every mapping a page or two is touched: clearing 2 MiB would take longer than the run
+    ::prctl(PR_SET_THP_DISABLE, 1, 0, 0,
+            0);  // of every mapping a page or two is touched: clearing 2 MiB would take longer than the run
     patience = seconds;
     ::alarm(patience);
     body(r);

@@ -24,7 +24,9 @@ struct turn {
   std::uint32_t round;
 
   node_id self() const { return node.id(); }
-  void read(std::uint32_t page) const { node.access(base + page * page_bytes, 1, false, [](std::byte*, std::size_t, std::size_t) {}); }
+  void read(std::uint32_t page) const {
+    node.access(base + page * page_bytes, 1, false, [](std::byte*, std::size_t, std::size_t) {});
+  }
   void write(std::uint32_t page) const {
     node.access(base + page * page_bytes, 1, true, [](std::byte* here, std::size_t, std::size_t) { *here ^= std::byte{1}; });
   }
@@ -78,8 +80,7 @@ constexpr way ways[] = {
     {"a page that is read between its changes is updated", " auto ", network_style::messages, 3, 60,
      [](const turn& t) { write_and_read(t, 1, 1); }, 1, fetched_pages, 12, 0, 0},
     {"a long row of pages is fetched again, not updated", " auto ", network_style::messages, 3, 100,
-     [](const turn& t) { write_and_read(t, long_row, long_row); },
-     1, fetched_pages, 60, 20 * long_row, 20 * long_row},
+     [](const turn& t) { write_and_read(t, long_row, long_row); }, 1, fetched_pages, 60, 20 * long_row, 20 * long_row},
     {"so is a row that begins a page earlier every time", " auto ", network_style::messages, 3, 100,
      [](const turn& t) {
        write_and_read(t, long_row, 0);
@@ -116,7 +117,8 @@ constexpr way ways[] = {
        if (t.self() != 0 && t.round % 40 == 5) t.read(0);
      },
      0, changed_pages, 0, 0, 0},
-    {"a page that is read for a while now and then is updated in vain less and less often", " auto ", network_style::messages, 3, 2400,
+    {"a page that is read for a while now and then is updated in vain less and less often", " auto ", network_style::messages, 3,
+     2400,
      [](const turn& t) {
        if (t.self() == 0 && t.round % 2 == 0) t.write(0);
        if (t.self() == 1 && t.round % 2 == 1 && t.round % 120 < 10) t.read(0);
@@ -128,8 +130,7 @@ constexpr way ways[] = {
      },
      1, fetches, 1, 1, 8},
     {"a row that was read before is fetched with two questions at most", by_dropping, network_style::messages, 2, 8,
-     [](const turn& t) { write_and_read(t, 16, 16); },
-     1, fetches, 2, 3, 3 * 2},
+     [](const turn& t) { write_and_read(t, 16, 16); }, 1, fetches, 2, 3, 3 * 2},
     {"a row of which only the first page is read any more is no row", by_dropping, network_style::messages, 2, 80,
      [](const turn& t) {
        write_and_read(t, 16, t.round < 4 ? 16 : 1);
@@ -141,8 +142,7 @@ constexpr way ways[] = {
     {"pages at equal distances come in one message", by_hlrc, network_style::messages, 2, 2, read_every_third_page, 1, fetches, 1,
      1, 6},
     {"copies that were closed to see whether they are used are opened together", " auto ", network_style::messages, 2, 240,
-     [](const turn& t) { write_and_read(t, 8, 8); },
-     1, read_faults, 60, 1, 4},
+     [](const turn& t) { write_and_read(t, 8, 8); }, 1, read_faults, 60, 1, 4},
     {"a home opens its pages together", with_homes, network_style::messages, 2, 2,
      [](const turn& t) {
        for (std::uint32_t p = 0; t.self() == 0 && t.round == 1 && p < 32; ++p) t.read(p);
@@ -173,14 +173,15 @@ std::optional<std::string> play(const way& w, const std::string& protocol) {
   });
   if (c.time().failure()) return c.time().failure();
   if (counted >= w.least && counted <= w.most) return std::nullopt;
-  return format("node %u has %llu %s from round %u on, not %llu to %llu", w.at, static_cast<unsigned long long>(counted), w.counted.name,
-                w.from, static_cast<unsigned long long>(w.least), static_cast<unsigned long long>(w.most));
+  return format("node %u has %llu %s from round %u on, not %llu to %llu", w.at, static_cast<unsigned long long>(counted),
+                w.counted.name, w.from, static_cast<unsigned long long>(w.least), static_cast<unsigned long long>(w.most));
 }
 
 }  // namespace
 
 std::optional<std::string> run_choices(const std::string& protocol) {
-  return run_cases<way>(protocol, ways, "ways to use pages, and it chooses as it should", [&](const way& w) { return play(w, protocol); });
+  return run_cases<way>(protocol, ways, "ways to use pages, and it chooses as it should",
+                        [&](const way& w) { return play(w, protocol); });
 }
 
 }  // namespace dst

@@ -20,9 +20,9 @@ class random_chooser final : public chooser {
   std::uint32_t weight(actor a);
 
   weft::base::random random_;
-  unsigned spread_;   // weights are powers of two up to this one
-  double sticky_;     // chance that the last one goes on
-  double upheaval_;   // chance that an actor's weight changes
+  unsigned spread_;  // weights are powers of two up to this one
+  double sticky_;    // chance that the last one goes on
+  double upheaval_;  // chance that an actor's weight changes
   actor last_ = 0;
   std::vector<std::uint32_t> weights_;
 };

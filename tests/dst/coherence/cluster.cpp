@@ -25,10 +25,9 @@ scheduler::options timing(const cluster_options& o) {
 }  // namespace
 
 std::string cluster_options::text() const {
-  return format("%s, %u nodes, %s (room %zu), %s%s%s%s, %zu KiB for the protocol", protocol.c_str(), nodes, to_string(network), room,
-                records_writes ? "writes recorded" : "writes fault", forgets > 0 ? ", pages out" : "", naps > 0 ? ", naps" : "",
-                late > 0 ? ", late" : "",
-                protocol_memory >> 10);
+  return format("%s, %u nodes, %s (room %zu), %s%s%s%s, %zu KiB for the protocol", protocol.c_str(), nodes, to_string(network),
+                room, records_writes ? "writes recorded" : "writes fault", forgets > 0 ? ", pages out" : "",
+                naps > 0 ? ", naps" : "", late > 0 ? ", late" : "", protocol_memory >> 10);
 }
 
 cluster::state::state(const cluster_options& o, chooser& by)
@@ -91,7 +90,8 @@ void cluster::build(node& n) {
   how.protocol_memory = o.protocol_memory;
   how.engine = [&](std::byte* base, std::size_t size, int file, weft::os::page_engine::fault_handler& handler) {
     auto engine = std::make_unique<sim_engine>(
-        sim_engine::options{o.records_writes, o.forgets, o.seed + n.id(), [this] { between_changes(); }}, base, size, file, handler);
+        sim_engine::options{o.records_writes, o.forgets, o.seed + n.id(), [this] { between_changes(); }}, base, size, file,
+        handler);
     n.engine_ = engine.get();
     return weft::result<std::unique_ptr<weft::os::page_engine>>(std::move(engine));
   };

@@ -23,7 +23,7 @@ namespace dst {
 // The protocols under test: adding one is adding a line.
 struct protocol_under_test {
   const char* name;
-  bool tells_holders_only;  // whether write notices go to nodes with copies alone
+  bool tells_holders_only;     // whether write notices go to nodes with copies alone
   bool needs_mapping = false;  // of other nodes' memory
 };
 inline constexpr protocol_under_test protocols[] = {
@@ -43,7 +43,8 @@ inline constexpr protocol_under_test protocols[] = {
 // With no other characters than those of identifiers.
 inline std::string test_name(const protocol_under_test& of) {
   std::string name = of.name;
-  std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 }
 inline const protocol_under_test& find_protocol(const std::string& name) {

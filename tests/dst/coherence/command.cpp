@@ -23,12 +23,14 @@ struct arguments {
   test_case one;
   std::vector<std::string> which;  // protocols
   std::uint64_t first = 1, last = 100, departures = 1;
-  bool single = false, trace = false, must_fail = false, shrink = true, litmus = false, systematic = false, choices = false, directed = false;
+  bool single = false, trace = false, must_fail = false, shrink = true, litmus = false, systematic = false, choices = false,
+       directed = false;
 };
 
 int usage() {
   std::fprintf(stderr,
-               "usage: dst --protocol NAME|all [--seed N [--trace] [--plain] [--schedule N] [--keep UNITS] | --seeds A..B | --litmus | --choices | "
+               "usage: dst --protocol NAME|all [--seed N [--trace] [--plain] [--schedule N] [--keep UNITS] | --seeds A..B | "
+               "--litmus | --choices | "
                "--directed | "
                "--systematic [--departures N]] [--must-fail] [--no-shrink]\n");
   return 2;
@@ -63,15 +65,24 @@ bool parse_protocol(std::string_view value, arguments& into) {
 bool parse(int argc, char** argv, arguments& into) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    if (name == "--trace") into.trace = true;
-    else if (name == "--plain") into.one.plain = true;
-    else if (name == "--must-fail") into.must_fail = true;
-    else if (name == "--no-shrink") into.shrink = false;
-    else if (name == "--litmus") into.litmus = true;
-    else if (name == "--choices") into.choices = true;
-    else if (name == "--directed") into.directed = true;
-    else if (name == "--systematic") into.systematic = true;
-    else if (i + 1 == argc) return false;
+    if (name == "--trace")
+      into.trace = true;
+    else if (name == "--plain")
+      into.one.plain = true;
+    else if (name == "--must-fail")
+      into.must_fail = true;
+    else if (name == "--no-shrink")
+      into.shrink = false;
+    else if (name == "--litmus")
+      into.litmus = true;
+    else if (name == "--choices")
+      into.choices = true;
+    else if (name == "--directed")
+      into.directed = true;
+    else if (name == "--systematic")
+      into.systematic = true;
+    else if (i + 1 == argc)
+      return false;
     else if (const std::string_view value = argv[++i]; name == "--protocol") {
       if (!parse_protocol(value, into)) return false;
     } else if (name == "--seeds") {
@@ -81,10 +92,14 @@ bool parse(int argc, char** argv, arguments& into) {
     } else if (name == "--seed" || name == "--schedule" || name == "--departures") {
       const auto number = weft::base::parse_number(value);
       if (!number) return false;
-      if (name == "--schedule") into.one.schedule = *number;
-      else if (name == "--departures") into.departures = *number;
-      else into.one.seed = *number, into.single = true;
-    } else return false;
+      if (name == "--schedule")
+        into.one.schedule = *number;
+      else if (name == "--departures")
+        into.departures = *number;
+      else
+        into.one.seed = *number, into.single = true;
+    } else
+      return false;
   }
   return !into.which.empty();
 }
@@ -96,8 +111,8 @@ int run_one(const arguments& a) {
     auto c = a.one;
     c.protocol = protocol;
     const auto o = c.run(a.trace);
-    std::printf("%s: seed %llu: schedule %016llx, %llu steps: %s\n", protocol.c_str(), static_cast<ull>(c.seed), static_cast<ull>(o.hash),
-                static_cast<ull>(o.steps), o.failure ? o.failure->c_str() : "right");
+    std::printf("%s: seed %llu: schedule %016llx, %llu steps: %s\n", protocol.c_str(), static_cast<ull>(c.seed),
+                static_cast<ull>(o.hash), static_cast<ull>(o.steps), o.failure ? o.failure->c_str() : "right");
     failed |= o.failure.has_value();
   }
   return failed ? 1 : 0;
@@ -137,8 +152,8 @@ int run_many(const arguments& a) {
     }
     const double seconds = static_cast<double>(weft::base::now() - began) / 1e9;
     const auto count = a.last - a.first + 1;
-    std::printf("%s: %llu seeds, %llu failed; %.1f s, %.0f an hour\n", protocol.c_str(), static_cast<ull>(count), static_cast<ull>(failed),
-                seconds, static_cast<double>(count) * 3600 / seconds);
+    std::printf("%s: %llu seeds, %llu failed; %.1f s, %.0f an hour\n", protocol.c_str(), static_cast<ull>(count),
+                static_cast<ull>(failed), seconds, static_cast<double>(count) * 3600 / seconds);
     failures += failed;
   }
   return (failures == 0) == !a.must_fail ? 0 : 1;

@@ -19,7 +19,7 @@ class datagrams final : public transport {
 
  private:
   struct station {
-    actor receives;                                  // looks at what has arrived and at the clock
+    actor receives;  // looks at what has arrived and at the clock
     std::deque<weft::base::byte_buffer> inbox;
     std::vector<std::unique_ptr<weft::fabric::reliable::link>> links;  // by peer; none to itself
   };

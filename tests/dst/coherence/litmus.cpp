@@ -21,10 +21,10 @@ using weft::base::format;
 
 namespace {
 
-constexpr std::uint32_t rounds = 16;           // in one run: later ones find copies of earlier ones
-constexpr std::uint64_t most_runs = 1500;      // of one test, until all outcomes are seen
-constexpr std::uint32_t most_flags = 16;       // of one round
-constexpr unsigned longest_test = 60;          // seconds
+constexpr std::uint32_t rounds = 16;       // in one run: later ones find copies of earlier ones
+constexpr std::uint64_t most_runs = 1500;  // of one test, until all outcomes are seen
+constexpr std::uint32_t most_flags = 16;   // of one round
+constexpr unsigned longest_test = 60;      // seconds
 
 struct test {
   const shape& what;
@@ -46,11 +46,13 @@ struct machine {
   std::byte* address(std::uint32_t variable) const { return base + litmus::offset_of(of.what, of.where, variable); }
   std::uint32_t read(std::uint32_t variable) {
     std::uint32_t value = 0;
-    node.access(address(variable), size(), false, [&](std::byte* here, std::size_t, std::size_t n) { std::memcpy(&value, here, n); });
+    node.access(address(variable), size(), false,
+                [&](std::byte* here, std::size_t, std::size_t n) { std::memcpy(&value, here, n); });
     return value;
   }
   void write(std::uint32_t variable, std::uint32_t value) {
-    node.access(address(variable), size(), true, [&](std::byte* here, std::size_t, std::size_t n) { std::memcpy(here, &value, n); });
+    node.access(address(variable), size(), true,
+                [&](std::byte* here, std::size_t, std::size_t n) { std::memcpy(here, &value, n); });
   }
   void lock(std::uint32_t k) { node.space().lock(all.object(k), weft::space::for_ever); }
   void unlock(std::uint32_t k) { node.space().unlock(all.object(k)); }
@@ -115,12 +117,14 @@ std::optional<std::string> run_free(const test& t, const std::string& protocol, 
     const auto result = run_once(t, protocol, none, seed);
     if (result.failure) return format("seed %llu: %s", static_cast<unsigned long long>(seed), result.failure->c_str());
     for (const auto& o : result.outcomes) {
-      if (!all.contains(o)) return format("seed %llu: outcome %s", static_cast<unsigned long long>(seed), litmus::to_string(o).c_str());
+      if (!all.contains(o))
+        return format("seed %llu: outcome %s", static_cast<unsigned long long>(seed), litmus::to_string(o).c_str());
       missing.erase(o);
     }
   }
   if (missing.empty()) return std::nullopt;
-  return format("%zu of %zu allowed outcomes were not seen, as %s", missing.size(), all.size(), litmus::to_string(*missing.begin()).c_str());
+  return format("%zu of %zu allowed outcomes were not seen, as %s", missing.size(), all.size(),
+                litmus::to_string(*missing.begin()).c_str());
 }
 
 // Every order of the accesses, and each has one outcome.

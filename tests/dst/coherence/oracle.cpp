@@ -41,7 +41,8 @@ std::optional<std::string> oracle::locked(std::uint32_t object, std::uint32_t th
 
 std::optional<std::string> oracle::entered(std::uint32_t object, bool writing) {
   auto& s = shared_[object];
-  if (s.writer || (writing && s.readers != 0)) return format("shared mutex %u let in a %s beside others", object, writing ? "writer" : "reader");
+  if (s.writer || (writing && s.readers != 0))
+    return format("shared mutex %u let in a %s beside others", object, writing ? "writer" : "reader");
   if (writing)
     s.writer = true;
   else
@@ -64,8 +65,8 @@ std::optional<std::string> oracle::reached(std::uint32_t object, std::uint64_t v
 
 std::optional<std::string> oracle::left(std::uint32_t object, std::uint64_t generation, std::uint64_t expected) {
   if (arrivals_[{object, generation}] == expected) return std::nullopt;
-  return format("barrier was left when %llu of %llu had arrived",
-                static_cast<unsigned long long>(arrivals_[{object, generation}]), static_cast<unsigned long long>(expected));
+  return format("barrier was left when %llu of %llu had arrived", static_cast<unsigned long long>(arrivals_[{object, generation}]),
+                static_cast<unsigned long long>(expected));
 }
 
 std::optional<std::string> oracle::allocated(std::uint64_t at, std::uint64_t size) {

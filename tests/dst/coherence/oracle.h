@@ -19,7 +19,8 @@ class oracle {
 
   // --- memory ---------------------------------------------------------------------------------------------------------------------
 
-  void wrote(std::uint32_t array, std::size_t offset, const std::byte* data, std::size_t size, std::uint32_t thread, std::uint32_t unit);
+  void wrote(std::uint32_t array, std::size_t offset, const std::byte* data, std::size_t size, std::uint32_t thread,
+             std::uint32_t unit);
   // What is wrong with what was found there, if anything.
   std::optional<std::string> found(std::uint32_t array, std::size_t offset, const std::byte* data, std::size_t size) const;
 

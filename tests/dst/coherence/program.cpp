@@ -37,7 +37,7 @@ program program::only(std::vector<bool> kept) const {
 }
 
 std::string to_string(const step& s) {
-  constexpr const char* names[] = {"touch", "lock", "shared", "set",    "await",    "add",       "await count",
+  constexpr const char* names[] = {"touch", "lock",   "shared",  "set",      "await",     "add",    "await count",
                                    "group", "signal", "receive", "allocate", "give back", "barrier"};
   std::string text = format("[%u] %s", s.unit, names[static_cast<std::size_t>(s.kind)]);
   if (s.way == lock_way::trying) text += " by trying";

@@ -68,17 +68,17 @@ struct array {
 
 struct program {
   node_id nodes = 2;
-  std::vector<node_id> threads;                    // the node of each; the first of every node is its main thread
-  std::vector<bool> loose;                         // by thread: it comes to no barrier of all, and uses what one mutex always guards
+  std::vector<node_id> threads;  // the node of each; the first of every node is its main thread
+  std::vector<bool> loose;       // by thread: it comes to no barrier of all, and uses what one mutex always guards
   std::vector<array> arrays;
   std::vector<cell> cells;
-  std::vector<std::vector<step>> steps;            // by thread
-  std::vector<std::vector<std::uint32_t>> needs;   // by unit: those it does not go without
-  std::vector<bool> barriers;                      // by unit: whether it is a barrier, which only goes when nothing comes after it
-  std::vector<bool> checkpoint;                    // by unit: a barrier at which everything is looked at
-  std::uint32_t objects = 0;                       // of synchronisation
-  std::uint32_t places = 0;                        // for blocks
-  double pause_chance = 0;                         // of a node, at a step
+  std::vector<std::vector<step>> steps;           // by thread
+  std::vector<std::vector<std::uint32_t>> needs;  // by unit: those it does not go without
+  std::vector<bool> barriers;                     // by unit: whether it is a barrier, which only goes when nothing comes after it
+  std::vector<bool> checkpoint;                   // by unit: a barrier at which everything is looked at
+  std::uint32_t objects = 0;                      // of synchronisation
+  std::uint32_t places = 0;                       // for blocks
+  double pause_chance = 0;                        // of a node, at a step
 
   static program random(std::uint64_t seed);
 

@@ -52,7 +52,10 @@ class maker {
 
   void choose_nodes() {
     const double r = random_.unit();
-    p_.nodes = static_cast<node_id>(r < 0.3 ? 2 : r < 0.65 ? random_.between(3, 4) : r < 0.9 ? random_.between(5, 8) : random_.between(9, 16));
+    p_.nodes = static_cast<node_id>(r < 0.3    ? 2
+                                    : r < 0.65 ? random_.between(3, 4)
+                                    : r < 0.9  ? random_.between(5, 8)
+                                               : random_.between(9, 16));
     for (node_id n = 0; n < p_.nodes; ++n) p_.threads.push_back(n);
     const auto more = random_.chance(0.5) ? 0 : random_.below(std::min<std::uint64_t>(2 * p_.nodes, 24 - p_.nodes) + 1);
     for (std::uint64_t i = 0; i < more; ++i) p_.threads.push_back(static_cast<node_id>(random_.below(p_.nodes)));
@@ -77,9 +80,12 @@ class maker {
         p_.cells.push_back({a, at, size});
         at += size;
         const double gap = random_.unit();
-        if (gap < next_page) at = std::max(at, (at / 4096 + 1) * 4096 - static_cast<std::uint32_t>(random_.below(5)));  // perhaps over its end
-        else if (gap > 0.75) at += static_cast<std::uint32_t>(random_.below(300));
-        else if (gap > 0.6) at += static_cast<std::uint32_t>(random_.below(9));
+        if (gap < next_page)
+          at = std::max(at, (at / 4096 + 1) * 4096 - static_cast<std::uint32_t>(random_.below(5)));  // perhaps over its end
+        else if (gap > 0.75)
+          at += static_cast<std::uint32_t>(random_.below(300));
+        else if (gap > 0.6)
+          at += static_cast<std::uint32_t>(random_.below(9));
       }
     }
     if (p_.cells.empty()) p_.cells.push_back({0, 0, 1});
@@ -97,7 +103,8 @@ class maker {
     loose_lock_ = locks_[loose_random_.below(locks_.size())];
     const auto first = loose_random_.below(always_.size());
     always_[first] = true;
-    if (loose_random_.chance(0.5)) p_.arrays[p_.cells[first].array].where = weft::placement();  // they write while it gets its homes
+    if (loose_random_.chance(0.5))
+      p_.arrays[p_.cells[first].array].where = weft::placement();  // they write while it gets its homes
     for (std::size_t c = 0; c < always_.size(); ++c)
       if (loose_random_.chance(0.2)) always_[c] = true;
   }
@@ -130,12 +137,18 @@ class maker {
     for (auto& s : states_) {
       const double r = random_.unit();
       s = {};
-      if (initialising) s = {rule::owned, 0};
-      else if (r < 0.4) s = {rule::locked, locks_[random_.below(locks_.size())]};
-      else if (r < 0.5 && !shared_locks_.empty()) s = {rule::shared, shared_locks_[random_.below(shared_locks_.size())]};
-      else if (r < 0.7) s = {rule::owned, any_thread()};
-      else if (r < 0.9) s = {rule::frozen, any_thread()};
-      else s = {rule::unwritten, 0};
+      if (initialising)
+        s = {rule::owned, 0};
+      else if (r < 0.4)
+        s = {rule::locked, locks_[random_.below(locks_.size())]};
+      else if (r < 0.5 && !shared_locks_.empty())
+        s = {rule::shared, shared_locks_[random_.below(shared_locks_.size())]};
+      else if (r < 0.7)
+        s = {rule::owned, any_thread()};
+      else if (r < 0.9)
+        s = {rule::frozen, any_thread()};
+      else
+        s = {rule::unwritten, 0};
     }
     for (std::size_t c = 0; c < states_.size(); ++c)
       if (always_[c]) states_[c] = {rule::locked, loose_lock_};
@@ -163,14 +176,22 @@ class maker {
 
   void add_unit() {
     const auto r = random_.below(100);
-    if (r < 42) section();
-    else if (r < 62) touch();
-    else if (r < 74) flag();
-    else if (r < 80) counter();
-    else if (r < 86) group();
-    else if (r < 93) shared();
-    else if (r < 96) condition();
-    else block();
+    if (r < 42)
+      section();
+    else if (r < 62)
+      touch();
+    else if (r < 74)
+      flag();
+    else if (r < 80)
+      counter();
+    else if (r < 86)
+      group();
+    else if (r < 93)
+      shared();
+    else if (r < 96)
+      condition();
+    else
+      block();
   }
 
   // Up to `most` accesses to cells that `may` says can be read (1) or written too (2).
@@ -186,7 +207,8 @@ class maker {
       if (write) made.push_back({c, true, random_.chance(0.05) ? 0 : random_.next() | 1});
     }
     // In the order of their addresses, pages may be fetched ahead.
-    if (random_.chance(0.3)) std::stable_sort(made.begin(), made.end(), [](const access& a, const access& b) { return a.cell < b.cell; });
+    if (random_.chance(0.3))
+      std::stable_sort(made.begin(), made.end(), [](const access& a, const access& b) { return a.cell < b.cell; });
     return made;
   }
 
@@ -199,8 +221,10 @@ class maker {
     std::uint32_t a = locks_[random_.below(locks_.size())], b = unset;
     if (locks_.size() > 1 && random_.chance(0.2)) {
       b = locks_[random_.below(locks_.size())];
-      if (a == b) b = unset;
-      else if (a > b) std::swap(a, b);  // always taken in this order
+      if (a == b)
+        b = unset;
+      else if (a > b)
+        std::swap(a, b);  // always taken in this order
     }
     const thread t = any_thread();
     // Again and again by the same thread: locks that stay where they are.
@@ -334,7 +358,9 @@ class maker {
     const bool writing = random_.chance(0.4);
     const thread t = any_thread();
     const auto unit = new_unit();
-    auto accesses = some(4, [&](std::uint32_t c) { return states_[c].now != rule::shared || states_[c].of != lock ? 0 : writing ? 2 : 1; });
+    auto accesses = some(4, [&](std::uint32_t c) {
+      return states_[c].now != rule::shared || states_[c].of != lock ? 0 : writing ? 2 : 1;
+    });
     p_.steps[t].push_back({unit, step_kind::shared, lock, unset, writing, lock_way::plain, std::move(accesses)});
   }
 
@@ -374,7 +400,8 @@ class maker {
       std::vector<access> writes;
       const auto before = std::exchange(value, rounds_random_.next() | 1);
       writes.push_back({c, true, value});
-      if (before != 0 && rounds_random_.chance(0.3)) writes.push_back({c, true, value = before});  // back to what others may have seen
+      if (before != 0 && rounds_random_.chance(0.3))
+        writes.push_back({c, true, value = before});  // back to what others may have seen
       p_.steps[writer].push_back({unit, step_kind::add, written, unset, 1, lock_way::plain, std::move(writes)});
       for (const thread t : who) {
         if (t == writer) continue;
@@ -417,13 +444,14 @@ class maker {
 
   weft::base::random random_, loose_random_, rounds_random_;
   program p_;
-  std::uint64_t loose_ = 0;         // threads
+  std::uint64_t loose_ = 0;  // threads
   std::uint32_t loose_lock_ = unset;
-  std::vector<bool> always_;        // by cell: guarded by that lock in all phases
+  std::vector<bool> always_;  // by cell: guarded by that lock in all phases
   std::vector<std::uint32_t> locks_, shared_locks_;
   std::vector<thread> active_;  // in this phase
   std::vector<cell_state> states_;
-  std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>> known_;  // by thread: cells given away, and by which units it knows
+  std::vector<std::map<std::uint32_t, std::vector<std::uint32_t>>>
+      known_;  // by thread: cells given away, and by which units it knows
   std::vector<std::pair<std::uint32_t, std::uint32_t>> blocks_made_, blocks_ready_;  // place, unit
 };
 

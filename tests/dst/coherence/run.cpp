@@ -21,8 +21,17 @@ constexpr std::uint32_t all_nodes = unset;  // the barrier of all, to the oracle
 class runner {
  public:
   runner(const program& p, const cluster_options& o, chooser& by, bool trace)
-      : p_(p), cluster_(o, by), oracle_(p), random_(o.seed ^ 0x72756e), trace_(trace), bases_(p.arrays.size()), blocks_(p.places),
-        signals_(p.objects), local_(p.nodes), ended_(p.nodes), told_(p.nodes),
+      : p_(p),
+        cluster_(o, by),
+        oracle_(p),
+        random_(o.seed ^ 0x72756e),
+        trace_(trace),
+        bases_(p.arrays.size()),
+        blocks_(p.places),
+        signals_(p.objects),
+        local_(p.nodes),
+        ended_(p.nodes),
+        told_(p.nodes),
         holders_only_(find_protocol(o.protocol).tells_holders_only) {}
 
   outcome go() {
@@ -42,7 +51,8 @@ class runner {
 
   void main_thread(node& n) {
     for (std::size_t a = 0; a < p_.arrays.size(); ++a)
-      bases_[a] = static_cast<std::byte*>(n.space().allocate_together(p_.arrays[a].bytes, weft::dsm::page_bytes, p_.arrays[a].where));
+      bases_[a] =
+          static_cast<std::byte*>(n.space().allocate_together(p_.arrays[a].bytes, weft::dsm::page_bytes, p_.arrays[a].where));
     std::uint32_t first = unset, number = 0;
     for (std::uint32_t t = 0; t < p_.threads.size(); ++t) {
       if (p_.threads[t] != n.id()) continue;
@@ -166,7 +176,8 @@ class runner {
     else
       while (!n.space().lock(o, limit)) {
         if (s.way == lock_way::once) return false;
-        cluster_.time().wait([] { return false; }, static_cast<nanoseconds>(random_.between(1, 200)) * microsecond, "tries again soon");
+        cluster_.time().wait([] { return false; }, static_cast<nanoseconds>(random_.between(1, 200)) * microsecond,
+                             "tries again soon");
       }
     check(oracle_.locked(object, t), n, t, &s);
     return true;
@@ -239,7 +250,8 @@ class runner {
           const std::byte* here = n.look(static_cast<weft::dsm::page_id>(page));
           if (!here) continue;
           const std::size_t size = std::min<std::size_t>(weft::dsm::page_bytes, p_.arrays[a].bytes - offset);
-          if (auto wrong = oracle_.found(a, offset, here, size)) check("a copy that was kept after a barrier: " + *wrong, n, 0, nullptr);
+          if (auto wrong = oracle_.found(a, offset, here, size))
+            check("a copy that was kept after a barrier: " + *wrong, n, 0, nullptr);
         }
     }
   }
@@ -257,7 +269,9 @@ class runner {
   // Nobody writes any more, so it makes no difference who goes on within a page.
   void look_at_everything(node& n) {
     for (std::uint32_t a = 0; a < p_.arrays.size(); ++a) {
-      const auto visit = [&](std::byte* here, std::size_t at, std::size_t bytes) { check(oracle_.found(a, at, here, bytes), n, 0, nullptr); };
+      const auto visit = [&](std::byte* here, std::size_t at, std::size_t bytes) {
+        check(oracle_.found(a, at, here, bytes), n, 0, nullptr);
+      };
       n.access(bases_[a], p_.arrays[a].bytes, false, visit, weft::dsm::page_bytes);
       cluster_.time().progress();
     }
@@ -281,7 +295,7 @@ class runner {
   std::vector<std::byte*> bases_;
   std::vector<block> blocks_;
   std::vector<bool> signals_;
-  std::vector<local_barrier> local_;  // by node
+  std::vector<local_barrier> local_;     // by node
   std::vector<cluster::meeting> ended_;  // by node
   cluster::meeting checkpoint_;
   std::vector<std::optional<weft::dsm::protocol_statistics>> told_;  // by node: at the last check

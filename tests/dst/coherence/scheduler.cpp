@@ -105,8 +105,7 @@ void scheduler::ring(nanoseconds up_to) {
 void scheduler::run() {
   while (living_ != 0 && !failure_) {
     collect();
-    if (!candidates_.empty() && alarm_is_close())
-      candidates_.insert(candidates_.begin(), clock_actor);
+    if (!candidates_.empty() && alarm_is_close()) candidates_.insert(candidates_.begin(), clock_actor);
     if (candidates_.empty()) {
       if (!time_passes()) return stuck("nobody can go on");
     } else {

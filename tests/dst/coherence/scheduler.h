@@ -42,10 +42,10 @@ class scheduler {
 
   struct options {
     node_id nodes = 1;
-    nanoseconds step = 100;                                            // what a step takes
-    nanoseconds impatience = 20 * weft::base::millisecond;             // so long may somebody be ready and not go on while time passes
-    std::uint64_t most_idle_steps = 400'000;                           // without progress(): it is a livelock
-    nanoseconds longest_silence = 600 * weft::base::millisecond;       // nobody does anything for longer, or all sleep for ever
+    nanoseconds step = 100;                                       // what a step takes
+    nanoseconds impatience = 20 * weft::base::millisecond;        // so long may somebody be ready and not go on while time passes
+    std::uint64_t most_idle_steps = 400'000;                      // without progress(): it is a livelock
+    nanoseconds longest_silence = 600 * weft::base::millisecond;  // nobody does anything for longer, or all sleep for ever
   };
   scheduler(const options& o, chooser& by);
 
@@ -127,13 +127,13 @@ class scheduler {
   chooser& chooser_;
   weft::fibers::fiber main_;
   std::deque<entry> actors_;
-  std::vector<std::uint64_t> ready_;       // a bit an actor
+  std::vector<std::uint64_t> ready_;  // a bit an actor
   std::vector<actor> candidates_;
   std::vector<nanoseconds> paused_until_;  // by node
   std::vector<std::uint64_t> news_;        // by node: how often there was some
   std::vector<std::vector<actor>> threads_of_;
   std::set<std::pair<nanoseconds, actor>> alarms_;
-  entry* running_ = nullptr;               // the thread
+  entry* running_ = nullptr;  // the thread
   actor running_actor_ = 0;
   std::size_t living_ = 0;
   nanoseconds now_ = 0, last_progress_ = 0;

@@ -13,10 +13,10 @@ namespace dst {
 // All that decides a run.
 struct test_case {
   std::string protocol;
-  std::uint64_t seed = 1;               // of the program and its surroundings
+  std::uint64_t seed = 1;                 // of the program and its surroundings
   std::optional<std::uint64_t> schedule;  // another than the seed's own
-  bool plain = false;                   // messages, no pauses, no paging
-  std::vector<std::uint32_t> kept;      // units; empty: all
+  bool plain = false;                     // messages, no pauses, no paging
+  std::vector<std::uint32_t> kept;        // units; empty: all
 
   program make() const;
   cluster_options where(const program& p) const;

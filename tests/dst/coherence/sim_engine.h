@@ -17,7 +17,7 @@ class sim_engine final : public weft::os::page_engine {
  public:
   struct options {
     bool records_writes = false;
-    double forgets = 0;           // chance, at an access, that the page has been paged out
+    double forgets = 0;  // chance, at an access, that the page has been paged out
     std::uint64_t seed = 1;
     std::function<void()> pause;  // another thread may go on here
   };

@@ -142,7 +142,8 @@ weft::result<weft::transfer> sim_port::start_get(node_id node, const window& w, 
   return network_.port(node).message_port::start_get(node, w, offset + half, into.subspan(half));
 }
 
-weft::result<word> sim_port::atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a, word b) {
+weft::result<word> sim_port::atomic_operation(node_id node, const window& w, std::uint64_t offset, atomic_kind kind, word a,
+                                              word b) {
   pause();
   return direct(node) ? network_.port(node).message_port::atomic_operation(node, w, offset, kind, a, b)
                       : message_port::atomic_operation(node, w, offset, kind, a, b);

@@ -97,7 +97,8 @@ class sim_port final : public weft::sim::event_port {
   std::byte* mapped(node_id node, const weft::window& w) override;
   weft::status put(node_id node, const weft::window& w, std::uint64_t offset, weft::bytes source) override;
   weft::status put_runs(node_id node, const weft::window& w, std::span<const weft::run> runs) override;
-  weft::result<weft::transfer> start_get(node_id node, const weft::window& w, std::uint64_t offset, weft::mutable_bytes into) override;
+  weft::result<weft::transfer> start_get(node_id node, const weft::window& w, std::uint64_t offset,
+                                         weft::mutable_bytes into) override;
   weft::status fence(node_id node) override;
   using message_port::enqueue;
   weft::status enqueue(node_id node, const weft::queue& q, std::span<const weft::word> values) override;
@@ -110,9 +111,10 @@ class sim_port final : public weft::sim::event_port {
   bool direct(node_id node) const { return node != self() && network_.how().style == network_style::mapped; }
   void pause();  // another thread may go on
 
-  weft::result<weft::word> atomic_operation(node_id node, const weft::window& w, std::uint64_t offset, atomic_kind kind, weft::word a,
-                                            weft::word b) override;
-  bool try_transmit(node_id node, weft::lane l, weft::handler_id id, std::span<const weft::word> words, weft::bytes payload) override;
+  weft::result<weft::word> atomic_operation(node_id node, const weft::window& w, std::uint64_t offset, atomic_kind kind,
+                                            weft::word a, weft::word b) override;
+  bool try_transmit(node_id node, weft::lane l, weft::handler_id id, std::span<const weft::word> words,
+                    weft::bytes payload) override;
   void kick() override;
 
   sim_network& network_;

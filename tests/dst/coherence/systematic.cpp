@@ -128,7 +128,9 @@ std::optional<std::string> run_systematically(const std::string& protocol, std::
         std::printf("%s: program %zu on %s: right under all %llu schedules with up to %llu departures\n", protocol.c_str(), number,
                     to_string(style), static_cast<unsigned long long>(s.runs()), static_cast<unsigned long long>(most));
       });
-      if (failed) return format("%s: program %zu on %s: %s\n%s", protocol.c_str(), number, to_string(style), failed->how.c_str(), p.text().c_str());
+      if (failed)
+        return format("%s: program %zu on %s: %s\n%s", protocol.c_str(), number, to_string(style), failed->how.c_str(),
+                      p.text().c_str());
     }
   }
   return std::nullopt;
