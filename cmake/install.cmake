@@ -1,7 +1,7 @@
 # What `cmake --install` puts in place: the program, the library and its headers, and how other projects find them.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS weft weft-bench weft-papers RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS weft_all weft_doubled weft_simulated EXPORT weft_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,11 +1,15 @@
-# weft_layer(name FOLDER folder BELOW ... LIBRARIES ... [APART])
+# weft_layer(name FOLDER folder [FOLDERS subfolders ...] BELOW ... LIBRARIES ... [APART])
 #
 # One folder of src/ is one layer and one target. BELOW names the layers it may use; nothing else is on its link line, so a
 # unit test that links one layer fails to link when that layer reaches upward. The include direction is checked by the lint test. A layer
 # that is APART is no part of the library that programs link.
 function(weft_layer name)
-  cmake_parse_arguments(L "APART" "FOLDER" "BELOW;LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${L_FOLDER}/*.cpp)
+  cmake_parse_arguments(L "APART" "FOLDER" "FOLDERS;BELOW;LIBRARIES" ${ARGN})
+  set(sources)
+  foreach(folder IN LISTS L_FOLDER L_FOLDERS)
+    file(GLOB some CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.cpp)
+    list(APPEND sources ${some})
+  endforeach()
   if(NOT sources)  # a layer that is headers only
     file(CONFIGURE OUTPUT ${name}.cpp CONTENT "")
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)

@@ -21,7 +21,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <weft/space.h>
+#include <weft/detail/space.h>
 
 namespace weft {
 

@@ -33,7 +33,7 @@
 
 namespace weft {
 
-namespace base {
+namespace observe {
 class activity;
 }
 
@@ -182,8 +182,8 @@ class port {
   void patience(duration d) noexcept { patience_ = d; }
 
   // What this node's threads do, for the statistics and the roll-call; null: nobody asks. Set before the port is used.
-  base::activity* activity() const noexcept { return activity_; }
-  void activity(base::activity* a) noexcept { activity_ = a; }
+  observe::activity* activity() const noexcept { return activity_; }
+  void activity(observe::activity* a) noexcept { activity_ = a; }
 
   // --- memory and windows -------------------------------------------------------------------------------------------------------
 
@@ -282,7 +282,7 @@ class port {
   node_id self_;
   node_id nodes_;
   duration patience_ = std::chrono::seconds(30);
-  base::activity* activity_ = nullptr;
+  observe::activity* activity_ = nullptr;
 };
 
 inline status port::get(node_id node, const window& w, std::uint64_t offset, mutable_bytes into) {

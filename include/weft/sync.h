@@ -13,7 +13,7 @@
 #include <mutex>
 #include <vector>
 
-#include <weft/space.h>
+#include <weft/detail/space.h>
 
 namespace weft {
 

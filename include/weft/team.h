@@ -9,7 +9,7 @@
 //     }
 //   });
 //
-// The same source is a threaded program when it is compiled with -DWEFT_THREADS_ONLY (weft/threads_only.h): one process, plain
+// The same source is a threaded program when it is compiled with -DWEFT_THREADS_ONLY (weft/detail/threads_only.h): one process, plain
 // memory, the same algorithms for barriers and locks.
 #pragma once
 
@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include <weft/local_barrier.h>
+#include <weft/detail/local_barrier.h>
 #include <weft/memory.h>
 #include <weft/sync.h>
 

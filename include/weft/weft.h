@@ -2,7 +2,7 @@
 #pragma once
 
 #ifdef WEFT_THREADS_ONLY
-#include <weft/threads_only.h>
+#include <weft/detail/threads_only.h>
 #else
 #include <weft/active.h>
 #include <weft/job.h>

@@ -9,15 +9,15 @@
 
 #include <csignal>
 
-#include "cli/agent_loop.h"
+#include "launch/agent_loop.h"
 #include "cli/commands.h"
-#include "runtime/processes.h"
+#include "launch/processes.h"
 
 namespace weft::cli {
 namespace {
 
 void kill_what_is_left() {
-  for (int attempts = 0; attempts < 100 && runtime::signal_descendants(SIGKILL) > 0; ++attempts) {
+  for (int attempts = 0; attempts < 100 && launch::signal_descendants(SIGKILL) > 0; ++attempts) {
     ::usleep(10'000);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
@@ -50,15 +50,15 @@ int run_agent() {
   sigemptyset(&handled);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&handled, number);
   sigprocmask(SIG_BLOCK, &handled, nullptr);
-  runtime::adopt_orphans();
+  launch::adopt_orphans();
   const auto parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return status_failed;
   if (child > 0) return guard(child, handled);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) return status_failed;
-  runtime::adopt_orphans();
-  return agent(runtime::raise_open_files()).run();
+  launch::adopt_orphans();
+  return launch::agent(launch::raise_open_files()).run();
 }
 
 }  // namespace

@@ -9,9 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/complain.h"
+#include "terminal/command_line.h"
 
 namespace weft::cli {
+
+using terminal::complain;
+using terminal::status_failed;
+using terminal::status_usage;
 
 // `after_dashes` are the words after the first "--" of the command line, which CLI11 does not see.
 void add_run(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes);
@@ -22,7 +26,5 @@ void put_options_first(const CLI::App& sim, std::vector<std::string>& words);
 void add_doctor(CLI::App& weft, int& exit_status);
 void add_report(CLI::App& weft, int& exit_status);
 void add_top(CLI::App& weft, int& exit_status);
-void add_bench(CLI::App& weft, int& exit_status);
-void add_bench_node(CLI::App& weft, int& exit_status);
 
 }  // namespace weft::cli

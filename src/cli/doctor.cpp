@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "runtime/version.h"
+#include "join/version.h"
 
 namespace weft::cli {
 

@@ -17,12 +17,12 @@
 #include "base/text.h"
 #include "cli/doctor.h"
 #include "os/page_engine.h"
-#include "runtime/descriptor.h"
+#include "os/descriptor.h"
 
 namespace weft::cli {
 namespace {
 
-using runtime::descriptor;
+using os::descriptor;
 
 // Newer than the headers of Debian 12.
 constexpr std::uint64_t feature_wp_shmem = 1u << 12, feature_wp_unpopulated = 1u << 13, feature_wp_async = 1u << 15;

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "cli/doctor.h"
-#include "runtime/pmix_bootstrap.h"
-#include "runtime/processes.h"
+#include "join/pmix_bootstrap.h"
+#include "launch/processes.h"
 
 namespace weft::cli {
 namespace {
@@ -24,7 +24,7 @@ void examine_processors(diagnosis& d) {
 
 void examine_ssh(diagnosis& d) {
   const char* path = std::getenv("PATH");
-  const auto ssh = runtime::find_program("ssh", "/", path != nullptr ? path : "/usr/bin:/bin");
+  const auto ssh = launch::find_program("ssh", "/", path != nullptr ? path : "/usr/bin:/bin");
   d.add({"ssh", "ssh", ssh.exit_status == 0 ? ssh.path : "not found; 'weft run --hosts' needs it or a --launcher",
          ssh.exit_status == 0 ? grade::good : grade::lacking, ssh.exit_status == 0 ? "" : "apt-get install openssh-client"});
 }

@@ -17,12 +17,12 @@
 #include "base/text.h"
 #include "cli/doctor.h"
 #include "fabric/ofi/library.h"
-#include "runtime/descriptor.h"
+#include "os/descriptor.h"
 
 namespace weft::cli {
 namespace {
 
-using runtime::descriptor;
+using os::descriptor;
 
 constexpr std::uint64_t enough_buffer = 4 * 1024 * 1024;
 constexpr base::nanoseconds patience_for_providers = 10 * base::second;

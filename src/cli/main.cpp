@@ -1,64 +1,46 @@
 // The one program `weft`. Every subcommand registers itself with one line here; see commands.h.
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
-#include "runtime/version.h"
+#include "join/version.h"
+#include "terminal/companion.h"
 
 namespace weft::cli {
-
-void complain(const std::string& sentence) {
-  const auto line = "weft: " + sentence + "\n";
-  std::fflush(stdout);
-  std::fwrite(line.data(), 1, line.size(), stderr);  // one write, so that lines of several processes stay whole
-}
-
 namespace {
 
-// CLI11 would go on taking options after "--", and they are the program's.
-std::vector<std::string> cut_at_dashes(int& argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--") != 0) continue;
-    std::vector<std::string> after(argv + i + 1, argv + argc);
-    argc = i;
-    return after;
-  }
-  return {};
+// Programs of their own, which understand the rest of the command line by themselves. Here they are only listed.
+void add_bench(CLI::App& weft) {
+  weft.add_subcommand("bench", "Measure weft beside the bare machine and its peers (the program weft-bench)");
 }
 
-// As CLI11 wants them: the last one first.
-std::vector<std::string> words_of(const CLI::App& weft, int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  if (!words.empty() && words[0] == "sim") {
-    std::vector<std::string> rest(words.begin() + 1, words.end());
-    put_options_first(*weft.get_subcommand("sim"), rest);
-    std::copy(rest.begin(), rest.end(), words.begin() + 1);
-  }
-  std::reverse(words.begin(), words.end());
-  return words;
-}
+struct program_call {
+  std::string name;
+  std::vector<std::string> arguments;
+};
 
-// One sentence about a command line that CLI11 did not understand.
-int refuse(const CLI::App& weft, const CLI::ParseError& e, int argc, char** argv) {
-  const std::string command = argc > 1 ? argv[1] : "";
-  const auto all = weft.get_subcommands([](const CLI::App*) { return true; });
-  const bool known = std::any_of(all.begin(), all.end(), [&](const CLI::App* each) { return each->get_name() == command; });
-  if (command.empty()) {
-    std::fputs(weft.help().c_str(), stderr);
-  } else if (command.front() != '-' && !known) {
-    complain("there is no command '" + command + "'; 'weft --help' lists them");
-  } else {
-    complain(std::string(e.what()) + "; see 'weft " + (command.front() == '-' ? "" : command + " ") + "--help'");
+// The program that the words are for, if it is not this one.
+std::optional<program_call> other_program(std::vector<std::string> words) {
+  if (words.empty()) return std::nullopt;
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  if (words[0] == "bench") return program_call{"weft-bench", rest};
+  if (words[0] != "sim") return std::nullopt;
+  for (auto w = rest.begin(); w != rest.end() && *w != "--"; ++w) {
+    if (w->starts_with("--paper")) return program_call{"weft-papers", rest};
+    if (*w != "--calibrate") continue;
+    std::vector<std::string> arguments(rest.begin(), w);
+    arguments.insert(arguments.begin(), "prediction");
+    arguments.insert(arguments.end(), w + 1, rest.end());
+    return program_call{"weft-bench", arguments};
   }
-  return status_usage;
+  return std::nullopt;
 }
 
 int main(int argc, char** argv) {
   int exit_status = 0;
-  const auto after_dashes = cut_at_dashes(argc, argv);
+  if (const auto other = other_program({argv + 1, argv + argc})) return terminal::become(other->name, other->arguments);
+  terminal::command_line line(argc, argv);
   CLI::App weft("One memory for the programs on many machines.", "weft");
   weft.set_version_flag("--version", std::string("weft ") + runtime::version);
   weft.require_subcommand(1);
@@ -70,27 +52,20 @@ int main(int argc, char** argv) {
       "  weft report stats.json      see where its time went, as an HTML page\n"
       "  weft doctor                 see what this machine offers and what is missing\n"
       "  weft bench fabric           see how fast the fabrics are here");
-  add_run(weft, exit_status, after_dashes);
-  add_sim(weft, exit_status, after_dashes);
+  add_run(weft, exit_status, line.after_dashes);
+  add_sim(weft, exit_status, line.after_dashes);
   add_doctor(weft, exit_status);
   add_report(weft, exit_status);
   add_top(weft, exit_status);
-  add_bench(weft, exit_status);
+  add_bench(weft);
   add_agent(weft, exit_status);
-  add_bench_node(weft, exit_status);
-  try {
-    weft.parse(words_of(weft, argc, argv));
-  } catch (const CLI::CallForHelp& e) {
-    return weft.exit(e);
-  } catch (const CLI::CallForVersion& e) {
-    return weft.exit(e);
-  } catch (const CLI::ParseError& e) {
-    return refuse(weft, e, argc, argv);
-  } catch (const std::exception& e) {
-    complain(e.what());
-    return status_failed;
+  if (!line.words.empty() && line.words[0] == "sim") {
+    std::vector<std::string> rest(line.words.begin() + 1, line.words.end());
+    put_options_first(*weft.get_subcommand("sim"), rest);
+    line.words.assign(1, "sim");
+    line.words.insert(line.words.end(), rest.begin(), rest.end());
   }
-  return exit_status;
+  return terminal::run(weft, "weft", line.words, exit_status);
 }
 
 }  // namespace

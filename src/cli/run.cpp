@@ -5,14 +5,14 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/run_launcher.h"
-#include "cli/run_plan.h"
-#include "runtime/protocols.h"
+#include "launch/launcher.h"
+#include "launch/plan.h"
+#include "space/protocols.h"
 
 namespace weft::cli {
 namespace {
 
-void add_placement_options(CLI::App& run, run_request& r) {
+void add_placement_options(CLI::App& run, launch::run_request& r) {
   run.add_option("-n,--nodes", r.nodes, "How many nodes; default: the slots of --hosts, else one a core")->type_name("COUNT");
   run.add_option("--hosts", r.hosts, "Where: host or host:slots, with commas between them; default: this host")->type_name("HOSTS");
   run.add_option("--launcher", r.launcher, "The command that reaches a host, {host} being its name; default: ssh")
@@ -20,7 +20,7 @@ void add_placement_options(CLI::App& run, run_request& r) {
   run.add_option("--remote-weft", r.remote_weft, "Where weft is on the hosts; default: where it is here")->type_name("PATH");
 }
 
-void add_runtime_options(CLI::App& run, run_request& r) {
+void add_runtime_options(CLI::App& run, launch::run_request& r) {
   run.add_option("--fabric", r.fabric, "shm (one host), udp or ofi; default: shm on one host, udp on several and for --impair")
       ->type_name("NAME");
   run.add_option("--protocol", r.protocol,
@@ -43,7 +43,7 @@ void add_runtime_options(CLI::App& run, run_request& r) {
   run.add_flag("--share-cores", r.share_cores, "Others compute on this machine too: a node that waits gives its core away at once");
 }
 
-void add_job_options(CLI::App& run, run_request& r) {
+void add_job_options(CLI::App& run, launch::run_request& r) {
   run.add_option("--timeout", r.timeout, "End the job after this long, with exit status 124")->type_name("DURATION");
   run.add_option("--stall-after", r.stall_after,
                  "End a job that makes no progress for this long, and tell who waits where for what")
@@ -70,7 +70,7 @@ void have_standard_streams() {
   }
 }
 
-int run(run_request& request, std::vector<std::string> words, const std::vector<std::string>& after_dashes) {
+int run(launch::run_request& request, std::vector<std::string> words, const std::vector<std::string>& after_dashes) {
   if (!words.empty() && words.front().size() > 1 && words.front().front() == '-') {
     complain("there is no option '" + words.front() + "'; 'weft run --help' lists them");
     return status_usage;
@@ -78,20 +78,20 @@ int run(run_request& request, std::vector<std::string> words, const std::vector<
   if (!words.empty() && !after_dashes.empty()) words.push_back("--");  // it was the program's
   words.insert(words.end(), after_dashes.begin(), after_dashes.end());
   request.program = std::move(words);
-  auto plan = make_plan(request);
+  auto plan = launch::make_plan(request);
   if (!plan) {
     complain(plan.sentence());
     return status_usage;
   }
   have_standard_streams();
-  return run_launcher(std::move(*plan)).run();
+  return launch::run_launcher(std::move(*plan)).run();
 }
 
 }  // namespace
 
 void add_run(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes) {
   auto* command = weft.add_subcommand("run", "Run a program as a job of several nodes: weft run [OPTIONS] PROGRAM [ARGUMENTS...]");
-  const auto request = std::make_shared<run_request>();
+  const auto request = std::make_shared<launch::run_request>();
   add_placement_options(*command, *request);
   add_runtime_options(*command, *request);
   add_job_options(*command, *request);

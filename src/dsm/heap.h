@@ -17,7 +17,7 @@
 #include <memory>
 #include <vector>
 
-#include <weft/space.h>
+#include <weft/detail/space.h>
 
 #include "dsm/homes.h"
 #include "dsm/waiting.h"

@@ -85,8 +85,8 @@ status home_based::open_copy(page_id p, node_id home) {
   const page_row all = claim_ahead(p, home);
   const auto fetched = [&] {
     const std::uint64_t size = std::uint64_t{all.count} * page_bytes;
-    const base::during fetching(port_.activity(), base::phase::fetch);
-    const base::span traced(port_.activity(), base::trace_kind::fetch, p, home, size);
+    const observe::during fetching(port_.activity(), observe::phase::fetch);
+    const observe::span traced(port_.activity(), observe::trace_kind::fetch, p, home, size);
     if (auto* a = port_.activity()) a->fetched(home, size);
     return fetch(home, all);
   }();

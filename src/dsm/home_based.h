@@ -10,7 +10,7 @@
 #include <atomic>
 #include <vector>
 
-#include "base/activity.h"
+#include "observe/activity.h"
 #include "dsm/fault_rows.h"
 #include "dsm/homes.h"
 #include "dsm/page_set.h"
@@ -105,13 +105,13 @@ class home_based : public protocol {
 
   // Counts a release or an acquire, and its time for as long as the result lives.
   struct work {
-    base::during timed;
-    base::span traced;
+    observe::during timed;
+    observe::span traced;
   };
   [[nodiscard]] work working(counter c) noexcept {
     count(c);
-    return {{port_.activity(), base::phase::protocol},
-            {port_.activity(), c == counter::releases ? base::trace_kind::release : base::trace_kind::acquire}};
+    return {{port_.activity(), observe::phase::protocol},
+            {port_.activity(), c == counter::releases ? observe::trace_kind::release : observe::trace_kind::acquire}};
   }
 
   weft::port& port_;

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <weft/port.h>
-#include <weft/space.h>
+#include <weft/detail/space.h>
 
 #include "dsm/lazy_memory.h"
 #include "dsm/page_table.h"

@@ -53,8 +53,8 @@ real_pages::~real_pages() {
   if (stores_) stores_->leave_table();
 }
 
-communication::store_map& real_pages::take_reports(bool from_hooks) {
-  stores_ = std::make_unique<communication::store_map>(mutable_bytes(base_, std::size_t{count_} * page_bytes));
+hooks::store_map& real_pages::take_reports(bool from_hooks) {
+  stores_ = std::make_unique<hooks::store_map>(mutable_bytes(base_, std::size_t{count_} * page_bytes));
   if (from_hooks && !stores_->enter_table()) throw error(errc::too_large, "too many doubled bindings are in use");
   return *stores_;
 }

@@ -11,7 +11,7 @@
 #include "os/memory_file.h"
 #include "os/page_engine.h"
 #include "os/spin.h"
-#include "vmmc/store_map.h"
+#include "hooks/store_map.h"
 
 namespace weft::dsm {
 
@@ -26,7 +26,7 @@ class real_pages final : public pages {
 
   // The program's stores are reported, by the compiler's hooks or to the map itself: there are no twins from now on, and what was
   // changed in a copy is what was stored. For protocols that mirror no pages. Before any page is open.
-  communication::store_map& take_reports(bool from_hooks);
+  hooks::store_map& take_reports(bool from_hooks);
 
   ~real_pages() override;
 
@@ -67,7 +67,7 @@ class real_pages final : public pages {
   os::mapping twin_places_;                   // by page: where its twin is, from 1 on
   std::atomic<std::uint32_t> twins_used_{0};  // relaxed would do: only the number counts
   std::unique_ptr<os::page_engine> engine_;
-  std::unique_ptr<communication::store_map> stores_;  // null: twins are compared
+  std::unique_ptr<hooks::store_map> stores_;  // null: twins are compared
 
   std::array<os::spin_lock, 64>
       twin_locks_;           // by page: the twin's contents, and whether it is the open copy's; taken before sets_lock_

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/activity.h"
+#include "observe/activity.h"
 #include "base/text.h"
 #include "fabric/own_handlers.h"
 
@@ -516,7 +516,7 @@ void message_port::dispatch(node_id source, lane l, handler_id id, std::span<con
   if (!h)
     return remember_failure(source,
                             {errc::invalid_argument, base::format("node %u: no handler %u is registered here", self(), id)});
-  const base::during handling(activity(), base::phase::handler);
+  const observe::during handling(activity(), observe::phase::handler);
   handling_now = this;
   (*h)(message{*this, source, l, words, payload});
   handling_now = nullptr;

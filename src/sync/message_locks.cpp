@@ -4,9 +4,9 @@
 #include <mutex>
 #include <utility>
 
-#include <weft/thread_number.h>
+#include <weft/detail/thread_number.h>
 
-#include "base/activity.h"
+#include "observe/activity.h"
 #include "dsm/own_handlers.h"
 #include "dsm/parcels.h"
 #include "dsm/waiting.h"
@@ -63,7 +63,7 @@ void message_locks::want(object_number n, bool begin) {
 result<bool> message_locks::lock(object_number n, duration limit) {
   grant with;
   if (!take(n, with)) {
-    if (auto* a = port_.activity()) a->count(base::event::lock_waits);
+    if (auto* a = port_.activity()) a->count(observe::event::lock_waits);
     want(n, true);
     auto got = wait(n, limit, with);
     want(n, false);

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <mutex>
 
-#include <weft/thread_number.h>
+#include <weft/detail/thread_number.h>
 
-#include "base/activity.h"
+#include "observe/activity.h"
 #include "dsm/own_handlers.h"
 #include "dsm/waiting.h"
 
@@ -92,7 +92,7 @@ result<bool> word_locks::lock(object_number n, duration limit) {
 }
 
 status word_locks::stand_in_line(object_number n, std::uint32_t i, word before) {
-  if (auto* a = port_.activity()) a->count(base::event::lock_waits);
+  if (auto* a = port_.activity()) a->count(observe::event::lock_waits);
   const auto node = static_cast<node_id>(before >> 32);
   const auto offset = std::uint64_t{static_cast<std::uint32_t>(before) - 1} * sizeof(place) + offsetof(place, next);
   const auto was = port_.swap(node, cards_[node].places, offset, name_of(port_.self(), i));

@@ -10,7 +10,7 @@ namespace weft::communication {
 
 result<std::shared_ptr<bound_memory>> doubled_memory::make(updater& by, const imported& to, std::uint64_t offset, std::size_t size,
                                                            const binding_options& options) {
-  if (!hooks_are_linked.load())
+  if (!hooks::hooks_are_linked.load())
     return {errc::unavailable, "this program was not built for doubling: use weft_add_program(... DOUBLED), or bind 'tracked'"};
   os::mapping own;
   std::byte* bound = options.local.data();
@@ -23,7 +23,7 @@ result<std::shared_ptr<bound_memory>> doubled_memory::make(updater& by, const im
   }
   auto made = std::make_shared<doubled_memory>(by, to, offset, options, mutable_bytes(bound, size), std::move(own));
   if (!made->stores_.enter_table())
-    return {errc::too_large, base::format("%zu doubled bindings are in use; unbind some first", store_map::most)};
+    return {errc::too_large, base::format("%zu doubled bindings are in use; unbind some first", hooks::store_map::most)};
   return std::shared_ptr<bound_memory>(std::move(made));
 }
 

@@ -6,7 +6,7 @@
 
 #include "os/memory_file.h"
 #include "vmmc/bound_memory.h"
-#include "vmmc/store_map.h"
+#include "hooks/store_map.h"
 
 namespace weft::communication {
 
@@ -28,7 +28,7 @@ class doubled_memory final : public bound_memory {
 
   const mutable_bytes bound_;
   os::mapping own_;
-  store_map stores_;
+  hooks::store_map stores_;
 };
 
 }  // namespace weft::communication

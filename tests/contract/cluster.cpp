@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "fabric/ofi/library.h"
 #include "os/memory_file.h"
-#include "runtime/fabrics.h"
+#include "job/fabrics.h"
 
 namespace weft::test {
 

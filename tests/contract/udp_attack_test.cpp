@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "contract/cluster.h"
-#include "fabric/reliable/wire.h"
+#include "reliable/wire.h"
 #include "fabric/udp/address.h"
 #include "fabric/udp/udp_port.h"
 
@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using fabric::fabric;
 namespace udp = weft::fabric::udp;
-namespace reliable = weft::fabric::reliable;
+namespace reliable = weft::reliable;
 
 constexpr handler_id h_take = first_user_handler;
 constexpr std::uint64_t attacks = 100'000;

@@ -5,11 +5,11 @@
 
 #include "base/bytes.h"
 #include "base/random.h"
-#include "fabric/reliable/link.h"
+#include "reliable/link.h"
 
 namespace dst {
 
-namespace wr = weft::fabric::reliable;
+namespace wr = weft::reliable;
 using weft::base::nanoseconds;
 
 namespace {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "fabric/reliable/wire.h"
+#include "reliable/wire.h"
 
 namespace dst {
 
-namespace wr = weft::fabric::reliable;
+namespace wr = weft::reliable;
 using weft::bytes;
 using weft::node_id;
 

@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "dst/plant.h"
-#include "fabric/reliable/impair.h"
-#include "fabric/reliable/seal.h"
+#include "reliable/impair.h"
+#include "reliable/seal.h"
 
 namespace dst {
 
@@ -22,13 +22,13 @@ using weft::base::nanoseconds;
 
 struct network_options {
   weft::node_id nodes = 2;
-  weft::fabric::reliable::impairment faults;  // while they last
-  weft::fabric::reliable::impairment quiet;   // afterwards: delay only
-  double adversary = 0;                       // share of datagrams that provoke one of the adversary's
+  weft::reliable::impairment faults;  // while they last
+  weft::reliable::impairment quiet;   // afterwards: delay only
+  double adversary = 0;               // share of datagrams that provoke one of the adversary's
   std::size_t mtu = 65507;
   std::uint64_t seed = 1;
   std::uint64_t group = 0;
-  const weft::fabric::reliable::seal* sealer = nullptr;  // for planted bugs only
+  const weft::reliable::seal* sealer = nullptr;  // for planted bugs only
   dst::plant planted = plant::none;
 };
 
@@ -55,10 +55,9 @@ class network {
 
  private:
   struct path {
-    explicit path(const weft::fabric::reliable::impairment& faults, const weft::fabric::reliable::impairment& quiet,
-                  std::size_t bytes)
+    explicit path(const weft::reliable::impairment& faults, const weft::reliable::impairment& quiet, std::size_t bytes)
         : impaired(faults), clean(quiet), mtu(bytes) {}
-    weft::fabric::reliable::impaired_path impaired, clean;
+    weft::reliable::impaired_path impaired, clean;
     std::size_t mtu;
     nanoseconds cut_until = 0;
   };
@@ -73,7 +72,7 @@ class network {
   weft::base::random random_;
   std::vector<weft::base::byte_buffer> captured_;  // by the adversary; a few
   weft::base::byte_buffer joined_;
-  weft::fabric::reliable::seal other_job_;
+  weft::reliable::seal other_job_;
   bool faulty_ = true;
 };
 

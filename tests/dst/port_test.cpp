@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "dst/coherence/choosers.h"
-#include "dst/coherence/sim_port.h"
+#include "dst/coherence/seeded_port.h"
 
 namespace dst {
 namespace {

@@ -11,7 +11,7 @@
 #include <weft/port.h>
 
 #include "base/random.h"
-#include "fabric/reliable/link.h"
+#include "reliable/link.h"
 
 namespace dst {
 
@@ -42,8 +42,8 @@ class record_stream {
  private:
   // Empty, tiny, at the edges of a packet, the largest possible, and what lies between.
   std::size_t size_of(weft::base::random& random) const {
-    using weft::fabric::reliable::link;
-    const std::size_t capacity = datagram_bytes_ - weft::fabric::reliable::header_bytes - weft::fabric::reliable::chunk_head_bytes;
+    using weft::reliable::link;
+    const std::size_t capacity = datagram_bytes_ - weft::reliable::header_bytes - weft::reliable::chunk_head_bytes;
     switch (random.below(32)) {
       case 0:
       case 1:

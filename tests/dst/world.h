@@ -13,11 +13,11 @@
 #include "dst/network.h"
 #include "dst/plant.h"
 #include "dst/records.h"
-#include "fabric/reliable/link.h"
+#include "reliable/link.h"
 
 namespace dst {
 
-namespace wr = weft::fabric::reliable;
+namespace wr = weft::reliable;
 
 // What the seed decided.
 struct plan {

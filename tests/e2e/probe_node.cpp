@@ -19,7 +19,7 @@
 #include <weft/job.h>
 
 #include "base/text.h"
-#include "runtime/bootstrap.h"
+#include "join/bootstrap.h"
 
 namespace {
 

@@ -6,11 +6,11 @@
 #include <cstdlib>
 
 #include "fuzz/fuzz.h"
-#include "runtime/control.h"
+#include "join/control.h"
 
 namespace {
 
-namespace control = weft::runtime::control;
+namespace control = weft::control;
 using weft::base::byte_buffer;
 using weft::base::byte_view;
 

@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "base/bytes.h"
-#include "fabric/reliable/link.h"
+#include "reliable/link.h"
 #include "fuzz/fuzz.h"
 
 namespace {
 
-namespace wr = weft::fabric::reliable;
+namespace wr = weft::reliable;
 using weft::bytes;
 using weft::lane;
 using weft::base::byte_buffer;

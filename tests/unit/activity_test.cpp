@@ -3,15 +3,15 @@
 
 #include <thread>
 
-#include "base/activity.h"
+#include "observe/activity.h"
 
-namespace weft::base {
+namespace weft::observe {
 namespace {
 
 // A machine with a clock that stands still until it is told, and as many threads as the test likes.
 struct machine {
-  nanoseconds time = 1000;
-  thread_identity thread{0, 1};
+  base::nanoseconds time = 1000;
+  base::thread_identity thread{0, 1};
 
   activity::source source(bool timed = true) {
     return {[](void* m) { return static_cast<machine*>(m)->time; }, [](void* m) { return static_cast<machine*>(m)->thread; }, this,
@@ -19,7 +19,7 @@ struct machine {
   }
 };
 
-nanoseconds spent(const activity& a, phase p) {
+base::nanoseconds spent(const activity& a, phase p) {
   return a.summed().spent[static_cast<std::size_t>(p)];
 }
 
@@ -188,7 +188,7 @@ TEST(activity, an_epoch_has_the_time_from_one_meeting_to_the_next) {
   machine m;
   activity a(m.source(), 1);
   a.begin(0);
-  for (const nanoseconds computed : {10, 30}) {
+  for (const base::nanoseconds computed : {10, 30}) {
     m.time += computed;
     const auto before = a.waits_for({wait_kind::barrier});
     m.time += 5;
@@ -235,4 +235,4 @@ TEST(activity, the_lock_that_costs_most_is_known_among_many) {
 }
 
 }  // namespace
-}  // namespace weft::base
+}  // namespace weft::observe

@@ -1,4 +1,4 @@
-#include "fibers/fiber.h"
+#include "testbed/fiber.h"
 
 #include <memory>
 #include <stdexcept>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft::fibers {
+namespace weft::testbed {
 namespace {
 
 TEST(fiber, runs_where_it_was_left) {
@@ -96,4 +96,4 @@ TEST(fiber_death, a_stack_that_is_used_up_is_noticed) {
 }
 
 }  // namespace
-}  // namespace weft::fibers
+}  // namespace weft::testbed

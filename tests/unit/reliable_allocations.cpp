@@ -10,7 +10,7 @@ std::atomic<std::uint64_t> count{0};
 
 }  // namespace
 
-std::uint64_t weft::fabric::reliable::allocations() {
+std::uint64_t weft::reliable::allocations() {
   return count.load();
 }
 

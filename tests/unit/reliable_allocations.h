@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-namespace weft::fabric::reliable {
+namespace weft::reliable {
 
 std::uint64_t allocations();
 
-}  // namespace weft::fabric::reliable
+}  // namespace weft::reliable

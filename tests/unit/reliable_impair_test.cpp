@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "fabric/reliable/impair.h"
+#include "reliable/impair.h"
 
-namespace weft::fabric::reliable {
+namespace weft::reliable {
 namespace {
 
 using base::microsecond;
@@ -132,4 +132,4 @@ TEST(impaired_path, the_queue_is_bounded) {
 }
 
 }  // namespace
-}  // namespace weft::fabric::reliable
+}  // namespace weft::reliable

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "fabric/reliable/link.h"
+#include "reliable/link.h"
 
-namespace weft::fabric::reliable {
+namespace weft::reliable {
 
 using base::microsecond;
 using base::millisecond;
@@ -128,4 +128,4 @@ class link_fixture : public testing::Test {
   nanoseconds now = second;
 };
 
-}  // namespace weft::fabric::reliable
+}  // namespace weft::reliable

@@ -4,7 +4,7 @@
 #include "unit/reliable_allocations.h"
 #include "unit/reliable_link_fixture.h"
 
-namespace weft::fabric::reliable {
+namespace weft::reliable {
 namespace {
 
 using testing::Test;
@@ -678,4 +678,4 @@ TEST_F(a_link, takes_pieces_of_different_sizes_for_one_packet) {
 }
 
 }  // namespace
-}  // namespace weft::fabric::reliable
+}  // namespace weft::reliable

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/random.h"
-#include "fabric/reliable/clnh.h"
-#include "fabric/reliable/seal.h"
+#include "reliable/clnh.h"
+#include "reliable/seal.h"
 #include "os/memory_file.h"
 
-namespace weft::fabric::reliable {
+namespace weft::reliable {
 namespace {
 
 constexpr std::size_t header_without_tag = 88;
@@ -176,4 +176,4 @@ TEST(seal, another_key_gives_another_tag) {
 }
 
 }  // namespace
-}  // namespace weft::fabric::reliable
+}  // namespace weft::reliable

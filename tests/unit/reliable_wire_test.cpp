@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "fabric/reliable/wire.h"
+#include "reliable/wire.h"
 
-namespace weft::fabric::reliable {
+namespace weft::reliable {
 namespace {
 
 class wire : public testing::Test {
@@ -150,4 +150,4 @@ TEST_F(wire, the_claimed_source_is_read_without_believing_it) {
 }
 
 }  // namespace
-}  // namespace weft::fabric::reliable
+}  // namespace weft::reliable

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "runtime/region.h"
-#include "sim/machine.h"
+#include "space/region.h"
+#include "sim/machine/machine.h"
 #include "sync/locks.h"
 
 namespace weft::sim {

@@ -5,20 +5,20 @@
 #include <set>
 #include <string>
 
-#include "sim/breakdown.h"
-#include "sim/cache.h"
-#include "sim/event_queue.h"
-#include "sim/interface.h"
-#include "sim/machine_code.h"
-#include "sim/merge_buffer.h"
-#include "sim/packet.h"
-#include "sim/network.h"
-#include "sim/networks.h"
-#include "sim/parameters.h"
-#include "sim/resource.h"
-#include "sim/settings.h"
-#include "sim/tlb.h"
-#include "sim/write_buffer.h"
+#include "sim/machine/breakdown.h"
+#include "sim/parts/cache.h"
+#include "sim/parts/event_queue.h"
+#include "sim/machine/interface.h"
+#include "sim/code/machine_code.h"
+#include "sim/parts/merge_buffer.h"
+#include "sim/parts/packet.h"
+#include "sim/machine/network.h"
+#include "sim/machine/networks.h"
+#include "sim/machine/parameters.h"
+#include "sim/parts/resource.h"
+#include "sim/machine/settings.h"
+#include "sim/parts/tlb.h"
+#include "sim/parts/write_buffer.h"
 
 namespace weft::sim {
 namespace {

@@ -1,9 +1,9 @@
 // The events of a trace: none is lost before it must, and clocks that differ and drift are put right.
 #include <gtest/gtest.h>
 
-#include "base/trace.h"
+#include "observe/trace.h"
 
-namespace weft::base {
+namespace weft::observe {
 namespace {
 
 TEST(trace, keeps_the_last_events_of_a_thread_and_says_how_many_are_gone) {
@@ -23,4 +23,4 @@ TEST(trace, keeps_the_last_events_of_a_thread_and_says_how_many_are_gone) {
 }
 
 }  // namespace
-}  // namespace weft::base
+}  // namespace weft::observe

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "vmmc/changed_words.h"
-#include "vmmc/store_map.h"
+#include "hooks/store_map.h"
 
 namespace weft::communication {
 namespace {
@@ -32,7 +32,7 @@ TEST(changed_words, are_found_joined_and_taken_over_into_the_twin) {
 struct map_of {
   explicit map_of(std::size_t size) : memory(size), map(memory) { EXPECT_TRUE(map.enter_table()); }
   ~map_of() { map.leave_table(); }
-  void store(std::size_t at, std::size_t size) { report_store(memory.data() + at, size); }
+  void store(std::size_t at, std::size_t size) { hooks::report_store(memory.data() + at, size); }
   std::vector<std::pair<std::uint64_t, std::size_t>> take(bool own_thread = true) {
     std::vector<run> runs;
     map.take(runs, own_thread);
@@ -41,7 +41,7 @@ struct map_of {
     return found;
   }
   std::vector<std::byte> memory;
-  store_map map;
+  hooks::store_map map;
 };
 
 using runs_found = std::vector<std::pair<std::uint64_t, std::size_t>>;
@@ -57,7 +57,7 @@ TEST(store_map, gives_the_stored_bytes_once_and_joined) {
   EXPECT_EQ(m.take(), (runs_found{{3, 5}, {60, 8}, {4090, 300}, {19999, 1}}));
   EXPECT_EQ(m.take(), runs_found{});
   int elsewhere = 0;
-  report_store(&elsewhere, sizeof elsewhere);
+  hooks::report_store(&elsewhere, sizeof elsewhere);
   EXPECT_EQ(m.take(), runs_found{});
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "runtime/words.h"
+#include "join/words.h"
 
 namespace weft::cli::report {
 namespace {

@@ -8,19 +8,19 @@
 #include "base/text.h"
 #include "cli/report/render_pages.h"
 #include "cli/report/source_lines.h"
-#include "page/bars.h"
-#include "page/document.h"
-#include "page/matrix.h"
-#include "page/plot.h"
-#include "page/svg.h"
-#include "page/table.h"
+#include "charts/bars.h"
+#include "charts/document.h"
+#include "charts/matrix.h"
+#include "charts/plot.h"
+#include "charts/svg.h"
+#include "charts/table.h"
 
 namespace weft::cli::report {
 namespace {
 
 using base::format;
-using page::short_number;
-using holds = page::table::holds;
+using charts::short_number;
+using holds = charts::table::holds;
 
 // ViSMI's words for the parts, in Figure 3.
 const std::vector<std::string> part_names = {"computation", "page fetch", "lock", "barrier", "handler", "protocol"};
@@ -43,9 +43,9 @@ const run_record* run_of_one(const std::vector<run_record>& runs) {
   return best;
 }
 
-void add_runs(page::document& d, const std::vector<run_record>& runs) {
+void add_runs(charts::document& d, const std::vector<run_record>& runs) {
   const auto* alone = run_of_one(runs);
-  page::table t(
+  charts::table t(
       {{"run", holds::words}, {"nodes"}, {"seconds"}, {"speed-up"}, {"efficiency"}, {"computing"}, {"command", holds::words}});
   for (const auto& r : runs) {
     const double nodes = static_cast<double>(r.nodes.size());
@@ -58,8 +58,8 @@ void add_runs(page::document& d, const std::vector<run_record>& runs) {
   d.add(t.html());
   if (!alone) d.paragraph("There is no run of one node among these, so there is no speed-up to tell.");
   if (!alone || runs.size() < 2) return;
-  page::plot p("Speed-up over " + title_of(*alone), {"nodes"}, {"times as fast"});
-  std::map<std::string, page::plot::line> lines;
+  charts::plot p("Speed-up over " + title_of(*alone), {"nodes"}, {"times as fast"});
+  std::map<std::string, charts::plot::line> lines;
   double most = 1;
   for (const auto& r : runs) {
     auto& l = lines[r.setting()];
@@ -68,14 +68,14 @@ void add_runs(page::document& d, const std::vector<run_record>& runs) {
     most = std::max(most, static_cast<double>(r.nodes.size()));
   }
   for (auto& [setting, l] : lines) p.add(std::move(l));
-  p.add({"ideal", {{1, 1}, {most, most}}, page::plot::style::dotted});
+  p.add({"ideal", {{1, 1}, {most, most}}, charts::plot::style::dotted});
   d.add(p.svg());
 }
 
 // --- one run ----------------------------------------------------------------------------------------------------------------------
 
-void add_time_by_node(page::document& d, const run_record& r) {
-  page::bars b("Where the time of each node went", "seconds", part_names);
+void add_time_by_node(charts::document& d, const run_record& r) {
+  charts::bars b("Where the time of each node went", "seconds", part_names);
   for (std::size_t n = 0; n < r.nodes.size(); ++n) b.add(format("node %zu", n), values(r.nodes[n].spent));
   d.add(b.svg("Of all its application threads together. Parts as in docs/statistics.md."));
   const double all = std::accumulate(r.spent.begin(), r.spent.end(), 0.0);
@@ -83,10 +83,10 @@ void add_time_by_node(page::document& d, const run_record& r) {
 }
 
 // What the slowest node needed makes an epoch long: beside the sum of all nodes it is told which one computed longest.
-void add_time_by_epoch(page::document& d, const run_record& r) {
+void add_time_by_epoch(charts::document& d, const run_record& r) {
   const std::size_t count = r.nodes[0].epochs.size();
   if (count == 0) return;
-  page::bars b("The same by epoch, from barrier to barrier", "seconds of all nodes", part_names);
+  charts::bars b("The same by epoch, from barrier to barrier", "seconds of all nodes", part_names);
   for (std::size_t e = 0; e < count; ++e) {
     times all{};
     for (const auto& n : r.nodes)
@@ -98,10 +98,10 @@ void add_time_by_epoch(page::document& d, const run_record& r) {
                                   : "Each bar ends with a barrier of all nodes."));
 }
 
-void add_traffic(page::document& d, const run_record& r) {
+void add_traffic(charts::document& d, const run_record& r) {
   const std::size_t n = r.nodes.size();
-  page::matrix fetched("Pages fetched", "by node", "from node", n, page::matrix::counts::bytes);
-  page::matrix changed("Changes sent home", "by node", "to node", n, page::matrix::counts::bytes);
+  charts::matrix fetched("Pages fetched", "by node", "from node", n, charts::matrix::counts::bytes);
+  charts::matrix changed("Changes sent home", "by node", "to node", n, charts::matrix::counts::bytes);
   double all_fetched = 0, all_changed = 0;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) {
@@ -115,10 +115,10 @@ void add_traffic(page::document& d, const run_record& r) {
   if (all_changed > 0) d.add(changed.svg());
 }
 
-void add_counts(page::document& d, const run_record& r) {
-  std::vector<page::table::column> columns = {{"count", holds::words}};
+void add_counts(charts::document& d, const run_record& r) {
+  std::vector<charts::table::column> columns = {{"count", holds::words}};
   for (std::size_t n = 0; n < r.nodes.size(); ++n) columns.push_back({format("node %zu", n)});
-  page::table t(columns);
+  charts::table t(columns);
   for (std::size_t c = 0; c < r.nodes[0].counts.size(); ++c) {
     std::vector<std::string> cells = {r.nodes[0].counts[c].first};
     for (const auto& n : r.nodes) cells.push_back(format("%.0f", c < n.counts.size() ? n.counts[c].second : 0));
@@ -127,7 +127,7 @@ void add_counts(page::document& d, const run_record& r) {
   d.fold("All counts", t.html());
 }
 
-void add_locks(page::document& d, const run_record& r, const source_lines& lines) {
+void add_locks(charts::document& d, const run_record& r, const source_lines& lines) {
   struct sum {
     double waits = 0, waited = 0;
     std::string place;
@@ -145,13 +145,13 @@ void add_locks(page::document& d, const run_record& r, const source_lines& lines
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second.waited > b.second.waited; });
   constexpr std::size_t most = 12;
   order.resize(std::min(order.size(), most));
-  page::table t({{"lock, flag or counter", holds::words}, {"operations"}, {"seconds in them"}, {"for example at", holds::words}});
+  charts::table t({{"lock, flag or counter", holds::words}, {"operations"}, {"seconds in them"}, {"for example at", holds::words}});
   for (const auto& [name, s] : order) t.row({name, format("%.0f", s.waits), short_number(s.waited), s.place});
   d.heading("Locks that cost most");
   d.add(t.html());
 }
 
-void add_run(page::document& d, run_record& r) {
+void add_run(charts::document& d, run_record& r) {
   std::vector<std::string> places;
   for (const auto& a : r.allocations) places.insert(places.end(), a.calls.begin(), a.calls.end());
   for (const auto& n : r.nodes)
@@ -172,7 +172,7 @@ void add_run(page::document& d, run_record& r) {
 std::string render(std::vector<run_record> runs) {
   const auto& command = runs.back().command;
   const auto program = command.substr(0, command.find(' '));
-  page::document d("weft report: " + program.substr(program.rfind('/') + 1));
+  charts::document d("weft report: " + program.substr(program.rfind('/') + 1));
   d.heading("Runs");
   add_runs(d, runs);
   for (auto& r : runs) add_run(d, r);

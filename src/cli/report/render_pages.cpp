@@ -5,15 +5,15 @@
 
 #include "base/text.h"
 #include "cli/report/page_map.h"
-#include "page/svg.h"
-#include "page/table.h"
-#include "page/tiles.h"
+#include "charts/svg.h"
+#include "charts/table.h"
+#include "charts/tiles.h"
 
 namespace weft::cli::report {
 namespace {
 
 using base::format;
-using holds = page::table::holds;
+using holds = charts::table::holds;
 
 constexpr std::size_t most_tiles = 1000, most_rows = 40, most_maps = 12;
 
@@ -65,18 +65,18 @@ std::string page_words(const page_story& s) {
   return format("page %llu: ", static_cast<unsigned long long>(s.page)) + s.words + nodes;
 }
 
-void add_map(page::document& d, const place& p) {
+void add_map(charts::document& d, const place& p) {
   constexpr std::size_t colours[verdicts] = {5, 2, 0, 3, 4, 1};
-  std::vector<page::tiles::kind> kinds;
+  std::vector<charts::tiles::kind> kinds;
   for (std::size_t v = 0; v < verdicts; ++v) kinds.push_back({name_of(static_cast<verdict>(v)), colours[v]});
-  page::tiles t(p.site + ", " + page::size_words(static_cast<double>(p.bytes)), kinds);
+  charts::tiles t(p.site + ", " + charts::size_words(static_cast<double>(p.bytes)), kinds);
   for (std::size_t i = 0; i < std::min(p.pages.size(), most_tiles); ++i)
     t.add(static_cast<std::size_t>(p.pages[i]->verdict), page_words(*p.pages[i]));
   d.add(t.svg());
 }
 
 // What could be done, worst first. Pages of one place with the same verdict by the same nodes are told once.
-void add_advice(page::document& d, const std::vector<page_story>& stories, const run_record& r) {
+void add_advice(charts::document& d, const std::vector<page_story>& stories, const run_record& r) {
   struct finding {
     const page_story* worst = nullptr;
     std::size_t pages = 0;
@@ -97,32 +97,32 @@ void add_advice(page::document& d, const std::vector<page_story>& stories, const
   std::vector<finding> order;
   for (const auto& [key, f] : all) order.push_back(f);
   std::sort(order.begin(), order.end(), [](const finding& a, const finding& b) { return a.bytes > b.bytes; });
-  page::table t({{"allocated at", holds::words},
-                 {"pages"},
-                 {"faults"},
-                 {"moved"},
-                 {"what happens (the worst page)", holds::words},
-                 {"what to do", holds::words}});
+  charts::table t({{"allocated at", holds::words},
+                   {"pages"},
+                   {"faults"},
+                   {"moved"},
+                   {"what happens (the worst page)", holds::words},
+                   {"what to do", holds::words}});
   for (std::size_t i = 0; i < std::min(order.size(), most_rows); ++i) {
     const auto& f = order[i];
-    t.row({sites_of(*f.worst, r), std::to_string(f.pages), std::to_string(f.faults), page::size_words(static_cast<double>(f.bytes)),
-           f.worst->words, f.worst->advice});
+    t.row({sites_of(*f.worst, r), std::to_string(f.pages), std::to_string(f.faults),
+           charts::size_words(static_cast<double>(f.bytes)), f.worst->words, f.worst->advice});
   }
   d.add(t.html());
 }
 
-void add_hottest(page::document& d, std::vector<page_story>& stories, const run_record& r) {
+void add_hottest(charts::document& d, std::vector<page_story>& stories, const run_record& r) {
   std::stable_sort(stories.begin(), stories.end(), [](const auto& a, const auto& b) { return a.bytes() > b.bytes(); });
-  page::table t({{"page"}, {"allocated at", holds::words}, {"faults"}, {"moved"}, {"verdict", holds::words}});
+  charts::table t({{"page"}, {"allocated at", holds::words}, {"faults"}, {"moved"}, {"verdict", holds::words}});
   for (std::size_t i = 0; i < std::min(stories.size(), most_rows); ++i)
     t.row({std::to_string(stories[i].page), sites_of(stories[i], r), std::to_string(stories[i].faults()),
-           page::size_words(static_cast<double>(stories[i].bytes())), stories[i].words});
+           charts::size_words(static_cast<double>(stories[i].bytes())), stories[i].words});
   d.fold("The pages that moved most", t.html());
 }
 
 }  // namespace
 
-void add_pages(page::document& d, const run_record& r) {
+void add_pages(charts::document& d, const run_record& r) {
   d.heading("Pages");
   auto stories = tell_pages(r);
   const bool in_hardware = r.protocol == "direct" || r.protocol == "cashmere:in-place";
@@ -133,10 +133,11 @@ void add_pages(page::document& d, const run_record& r) {
   add_advice(d, stories, r);
   const auto places = by_place(stories, r);
   for (std::size_t i = 0; i < std::min(places.size(), most_maps); ++i) add_map(d, places[i]);
-  page::table t({{"allocated at", holds::words}, {"size"}, {"blocks"}, {"pages used"}, {"faults"}, {"moved"}, {"falsely shared"}});
+  charts::table t(
+      {{"allocated at", holds::words}, {"size"}, {"blocks"}, {"pages used"}, {"faults"}, {"moved"}, {"falsely shared"}});
   for (const auto& p : places)
-    t.row({p.site, page::size_words(static_cast<double>(p.bytes)), std::to_string(p.blocks), std::to_string(p.pages.size()),
-           std::to_string(p.faults), page::size_words(static_cast<double>(p.moved)),
+    t.row({p.site, charts::size_words(static_cast<double>(p.bytes)), std::to_string(p.blocks), std::to_string(p.pages.size()),
+           std::to_string(p.faults), charts::size_words(static_cast<double>(p.moved)),
            std::to_string(p.of[static_cast<std::size_t>(verdict::falsely_shared)])});
   d.fold("All places of allocation", t.html());
   add_hottest(d, stories, r);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "cli/report/run_record.h"
-#include "page/document.h"
+#include "charts/document.h"
 
 namespace weft::cli::report {
 
-void add_pages(page::document& d, const run_record& r);
+void add_pages(charts::document& d, const run_record& r);
 
 }  // namespace weft::cli::report

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cli/bench/subprocess.h"
+#include "launch/subprocess.h"
 
 namespace weft::cli::report {
 namespace {
@@ -67,7 +67,7 @@ source_lines::source_lines(const std::vector<std::string>& places) {
       std::vector<std::string> words = {"addr2line", "-i", "-f", "-C", "-a", "-e", file};
       words.insert(words.end(), addresses.begin() + static_cast<std::ptrdiff_t>(first),
                    addresses.begin() + static_cast<std::ptrdiff_t>(last));
-      auto tool = bench::subprocess::start(std::move(words), bench::subprocess::errors::hidden);
+      auto tool = launch::subprocess::start(std::move(words), launch::subprocess::errors::hidden);
       if (!tool) return;
       std::vector<std::string> lines;
       tool->read([&](const std::string& line) { lines.push_back(line); }, patience);

@@ -16,10 +16,10 @@
 #include <weft/status.h>
 
 #include "base/text.h"
-#include "cli/progress_bar.h"
-#include "sim/settings.h"
+#include "terminal/progress_bar.h"
+#include "sim/machine/settings.h"
 
-namespace weft::cli::simulator {
+namespace weft::simulator {
 
 namespace {
 
@@ -184,7 +184,7 @@ std::vector<outcome> run_all(const std::vector<simulation>& all, const ways& how
       total += all[i].weight;
     }
   std::stable_sort(waiting.begin(), waiting.end(), [&](std::size_t a, std::size_t b) { return all[a].weight < all[b].weight; });
-  progress_bar bar(total);
+  terminal::progress_bar bar(total);
   std::map<std::size_t, std::unique_ptr<started>> running;
   while (!waiting.empty() || !running.empty()) {
     for (; !waiting.empty() && running.size() < cores; waiting.pop_back())
@@ -207,4 +207,4 @@ std::vector<outcome> run_all(const std::vector<simulation>& all, const ways& how
   return outcomes;
 }
 
-}  // namespace weft::cli::simulator
+}  // namespace weft::simulator

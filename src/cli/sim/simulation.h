@@ -1,7 +1,7 @@
 // Simulations: what is to be simulated, and running many of them on all cores.
 //
 // A simulation is a process of its own: the program, which is linked with the simulator, told by its environment what the machine is
-// like (sim/settings.h).
+// like (sim/machine/settings.h).
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 #include <nlohmann/json.hpp>
 
-namespace weft::cli::simulator {
+namespace weft::simulator {
 
 struct simulation {
   std::string name;                             // for people
   std::vector<std::string> words;               // the program and its arguments
-  std::map<std::string, std::string> settings;  // as in sim/settings.h
+  std::map<std::string, std::string> settings;  // as in sim/machine/settings.h
   double weight = 1;                            // about how long it takes, compared with others
 
   std::string settings_text() const;
@@ -43,4 +43,4 @@ struct ways {
 // Runs all, in the order of their weights; outcomes in the order given. The first that fails is thrown as a sentence.
 std::vector<outcome> run_all(const std::vector<simulation>& all, const ways& how);
 
-}  // namespace weft::cli::simulator
+}  // namespace weft::simulator

@@ -1,11 +1,11 @@
 #include "cli/sim/sweep.h"
 
 #include "base/text.h"
-#include "page/bars.h"
-#include "page/document.h"
-#include "page/table.h"
+#include "charts/bars.h"
+#include "charts/document.h"
+#include "charts/table.h"
 
-namespace weft::cli::simulator {
+namespace weft::simulator {
 
 std::vector<simulation> combinations(const std::map<std::string, std::string>& options, const std::vector<std::string>& words) {
   std::vector<simulation> all{{"", words, {}}};
@@ -26,10 +26,11 @@ std::vector<simulation> combinations(const std::map<std::string, std::string>& o
 }
 
 std::string page_of(const std::string& title, const std::vector<simulation>& all, const std::vector<outcome>& outcomes) {
-  page::document d(title);
+  charts::document d(title);
   d.paragraph("Simulated by weft sim. A bar is the time of one processor, on the average, and where it went.");
-  page::bars b("Time", "seconds", {std::begin(parts_of_time), std::end(parts_of_time)});
-  page::table t({{"", page::table::holds::words}, {"cycles"}, {"seconds"}, {"references"}, {"misses"}, {"messages"}, {"bytes"}});
+  charts::bars b("Time", "seconds", {std::begin(parts_of_time), std::end(parts_of_time)});
+  charts::table t(
+      {{"", charts::table::holds::words}, {"cycles"}, {"seconds"}, {"references"}, {"misses"}, {"messages"}, {"bytes"}});
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& r = outcomes[i].report;
     std::vector<double> parts;
@@ -45,4 +46,4 @@ std::string page_of(const std::string& title, const std::vector<simulation>& all
   return d.html();
 }
 
-}  // namespace weft::cli::simulator
+}  // namespace weft::simulator

@@ -7,7 +7,7 @@
 
 #include "cli/sim/simulation.h"
 
-namespace weft::cli::simulator {
+namespace weft::simulator {
 
 // All combinations of the options' values, which are separated by commas; an option without a value is left out. A simulation's name
 // says the options that have several.
@@ -20,4 +20,4 @@ std::string page_of(const std::string& title, const std::vector<simulation>& all
 inline constexpr const char* parts_of_time[] = {"compute",   "cache_stall", "protocol",       "diff",
                                                 "interrupt", "page_copy",   "synchronisation"};
 
-}  // namespace weft::cli::simulator
+}  // namespace weft::simulator

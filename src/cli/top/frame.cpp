@@ -7,17 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "page/svg.h"
-#include "runtime/region.h"
-#include "runtime/roll_call.h"
-#include "runtime/words.h"
+#include "charts/svg.h"
+#include "space/region.h"
+#include "insight/roll_call.h"
+#include "join/words.h"
 
 namespace weft::cli::top {
 namespace {
 
 using base::format;
 using nlohmann::json;
-namespace control = runtime::control;
 
 constexpr std::size_t most_pages = 6, most_locks = 4;
 
@@ -139,7 +138,7 @@ std::vector<std::string> frame(const samples& before, const samples& now, double
               format(", %.0f s", b.at("uptime").get<double>());
     const auto r = between(a, b, seconds);
     watching = std::max(watching, r.watching);
-    const auto size = [](double bytes) { return page::size_words(bytes); };
+    const auto size = [](double bytes) { return charts::size_words(bytes); };
     lines.push_back(format("%4zu %7.1f%% %5.1f%% %5.1f%% %7.1f%% %6.1f%% %7.1f%% | %9.0f %11s %11s %11s %11.0f", n, r.share[0],
                            r.share[1], r.share[2], r.share[3], r.share[4], r.share[5], r.faults, size(r.fetched).c_str(),
                            size(r.changed).c_str(), size(r.out).c_str(), r.messages));

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "runtime/control.h"
+#include "join/control.h"
 
 namespace weft::cli::top {
 
 // Of all nodes at about one time; a node that has not answered has none.
-using samples = std::vector<std::optional<runtime::control::sample>>;
+using samples = std::vector<std::optional<control::sample>>;
 
 // `seconds` lie between the two. At most `height` lines.
 std::vector<std::string> frame(const samples& before, const samples& now, double seconds, std::size_t height);

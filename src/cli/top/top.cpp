@@ -11,13 +11,11 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/run_audience.h"
+#include "launch/audience.h"
 #include "cli/top/frame.h"
 
 namespace weft::cli {
 namespace {
-
-namespace control = runtime::control;
 
 constexpr base::nanoseconds between_frames = base::second, patience = base::second / 2;
 
@@ -30,7 +28,7 @@ struct top_request {
 std::vector<pid_t> running_jobs() {
   std::vector<pid_t> all;
   std::ifstream sockets("/proc/net/unix");
-  const auto prefix = "@" + audience_name(0).substr(0, audience_name(0).size() - 1);
+  const auto prefix = "@" + launch::audience_name(0).substr(0, launch::audience_name(0).size() - 1);
   for (std::string line; std::getline(sockets, line);)
     if (const auto at = line.rfind(prefix); at != std::string::npos)
       if (const auto pid = base::parse_number(line.substr(at + prefix.size())))
@@ -39,12 +37,12 @@ std::vector<pid_t> running_jobs() {
 }
 
 // The one that was asked for, or the only one that there is.
-runtime::descriptor join(const std::string& asked_for) {
+os::descriptor join(const std::string& asked_for) {
   std::string others;
-  std::vector<runtime::descriptor> found;
+  std::vector<os::descriptor> found;
   for (const pid_t pid : running_jobs()) {
     if (!asked_for.empty() && asked_for != std::to_string(pid)) continue;
-    if (auto one = join_audience(pid); one.open()) {
+    if (auto one = launch::join_audience(pid); one.open()) {
       found.push_back(std::move(one));
       others += " " + std::to_string(pid);
     }
@@ -61,7 +59,7 @@ runtime::descriptor join(const std::string& asked_for) {
 // The other end of the launcher's socket.
 class onlooker {
  public:
-  explicit onlooker(runtime::descriptor socket) : socket_(std::move(socket)) {}
+  explicit onlooker(os::descriptor socket) : socket_(std::move(socket)) {}
 
   // Asks all nodes and waits for their answers, for a moment; false: the job has ended.
   bool ask(top::samples& into) {
@@ -95,7 +93,7 @@ class onlooker {
     return !parser_.broken();
   }
 
-  runtime::descriptor socket_;
+  os::descriptor socket_;
   control::parser parser_;
   std::uint32_t round_ = 0;
 };

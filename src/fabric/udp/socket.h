@@ -12,11 +12,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "fabric/reliable/buffer_pool.h"
-#include "fabric/reliable/wire.h"
+#include "reliable/buffer_pool.h"
+#include "reliable/wire.h"
 #include "fabric/udp/address.h"
 #include "os/memory_file.h"
-#include "weft/port.h"
+#include <weft/port.h>
 
 namespace weft::fabric::udp {
 

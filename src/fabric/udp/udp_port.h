@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "fabric/message_port.h"
-#include "fabric/reliable/impair.h"
-#include "fabric/reliable/link.h"
+#include "reliable/impair.h"
+#include "reliable/link.h"
 #include "fabric/udp/socket.h"
 
 namespace weft::fabric::udp {

@@ -11,7 +11,7 @@
 #include "models/parmacs/output.h"
 #include "models/parmacs/program.h"
 #include "models/parmacs/same_addresses.h"
-#include "runtime/ending.h"
+#include "space/ending.h"
 
 namespace {
 

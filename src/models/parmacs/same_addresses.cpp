@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 #include "models/parmacs/program_data.h"
-#include "runtime/ending.h"
-#include "runtime/launched.h"
-#include "runtime/pmix_bootstrap.h"
+#include "space/ending.h"
+#include "join/launched.h"
+#include "join/pmix_bootstrap.h"
 
 namespace weft::parmacs {
 

@@ -67,8 +67,8 @@ status lrc::fault(page_id p, bool write) {
 // A notice that comes meanwhile closes the page again: whoever brings it waits for the entry. A collection that comes meanwhile makes
 // us begin anew.
 status lrc::bring_up_to_date(page_id p) {
-  const base::during fetching(port_.activity(), base::phase::fetch);
-  const base::span traced(port_.activity(), base::trace_kind::fetch, p);
+  const observe::during fetching(port_.activity(), observe::phase::fetch);
+  const observe::span traced(port_.activity(), observe::trace_kind::fetch, p);
   while (true) {
     history::need needed;
     {
@@ -226,8 +226,8 @@ void lrc::take_diff(page_id p) {
 status lrc::release() {
   {
     const turn mine(*this);
-    const base::during working(port_.activity(), base::phase::protocol);
-    const base::span traced(port_.activity(), base::trace_kind::release);
+    const observe::during working(port_.activity(), observe::phase::protocol);
+    const observe::span traced(port_.activity(), observe::trace_kind::release);
     count(counter::releases);
     std::vector<page_id> written;
     pages_.take_written(written);
@@ -285,8 +285,8 @@ void lrc::all_told(bytes from_others) {
 // A node says that it has seen an interval once it has closed what the interval changed: another thread may ask for a lock meanwhile.
 status lrc::acquire(bytes from_releasers) {
   const turn mine(*this);
-  const base::during working(port_.activity(), base::phase::protocol);
-  const base::span traced(port_.activity(), base::trace_kind::acquire);
+  const observe::during working(port_.activity(), observe::phase::protocol);
+  const observe::span traced(port_.activity(), observe::trace_kind::acquire);
   count(counter::acquires);
   std::vector<page_id> changed;
   vector_time upto;

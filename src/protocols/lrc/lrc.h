@@ -19,7 +19,7 @@
 #include <list>
 #include <mutex>
 
-#include "base/activity.h"
+#include "observe/activity.h"
 #include "dsm/homes.h"
 #include "dsm/page_table.h"
 #include "dsm/protocol.h"

@@ -1,5 +1,5 @@
 // The compiler's hooks (hooks/compiler_hooks.h) of a simulated program: references to shared memory go to the processor that makes them,
-// and every basic block takes a cycle for each of its instructions (-fsanitize-coverage=trace-pc, sim/machine_code.h).
+// and every basic block takes a cycle for each of its instructions (-fsanitize-coverage=trace-pc, sim/code/machine_code.h).
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "runtime/region.h"
-#include "sim/machine_code.h"
+#include "space/region.h"
+#include "sim/code/machine_code.h"
 #include "sim/program/simulated.h"
 
 extern "C" void __sanitizer_cov_trace_pc();

@@ -2,13 +2,13 @@
 // is linked with this library before weft's own, so the linker finds these and never looks for those. All of them are in this one file,
 // so that it takes either all or none.
 #include <weft/job.h>
-#include <weft/space.h>
+#include <weft/detail/space.h>
 
 #include <cstdio>
 
 #include <unistd.h>
 
-#include "runtime/ending.h"
+#include "space/ending.h"
 #include "sim/program/simulated.h"
 
 namespace weft {
@@ -28,18 +28,23 @@ void space::adopt(sync_object& o) {
   o.number.store(elsewhere | n.adopted++, std::memory_order_relaxed);  // relaxed: all nodes are in one thread
 }
 
-void runtime::end_with(errc, const std::string& sentence) noexcept {
+namespace {
+
+bool flush_first(errc, const std::string&) noexcept {
   std::fflush(nullptr);
-  std::fprintf(stderr, "weft: %s\n", sentence.c_str());
-  ::_exit(1);
+  return false;
 }
+
+}  // namespace
 
 struct job::state {
   sim::machine::node& node = sim::here();
 };
 
 job::job(int, char**) : job() {}
-job::job() : state_(std::make_unique<state>()) {}
+job::job() : state_(std::make_unique<state>()) {
+  runtime::tell_of_end(flush_first);
+}
 job::~job() {
   if (std::uncaught_exceptions() == 0) meet();
 }

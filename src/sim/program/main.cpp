@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "sim/program/simulated.h"
-#include "sim/report.h"
-#include "sim/settings.h"
+#include "sim/machine/report.h"
+#include "sim/machine/settings.h"
 
 extern "C" int __real_main(int argc, char** argv);
 

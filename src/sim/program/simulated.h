@@ -1,8 +1,8 @@
 // A program in the simulator: the machine that it runs on. One a process.
 #pragma once
 
-#include "runtime/ending.h"
-#include "sim/machine.h"
+#include "space/ending.h"
+#include "sim/machine/machine.h"
 
 namespace weft::sim {
 

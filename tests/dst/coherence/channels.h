@@ -1,7 +1,7 @@
 // Channels that lose nothing: parcels wait in each until the scheduler has it deliver the first.
 #pragma once
 
-#include "dst/coherence/sim_port.h"
+#include "dst/coherence/seeded_port.h"
 
 namespace dst {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "dst/coherence/scheduler.h"
-#include "dst/coherence/sim_engine.h"
-#include "dst/coherence/sim_port.h"
-#include "runtime/software_space.h"
-#include "sim/exchanges.h"
+#include "dst/coherence/seeded_engine.h"
+#include "dst/coherence/seeded_port.h"
+#include "space/software_space.h"
+#include "sim/machine/exchanges.h"
 
 namespace dst {
 

@@ -6,7 +6,7 @@
 
 namespace dst {
 
-namespace wr = weft::fabric::reliable;
+namespace wr = weft::reliable;
 using weft::lane;
 using weft::base::microsecond;
 using weft::base::second;

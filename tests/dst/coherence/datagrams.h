@@ -2,9 +2,9 @@
 // time and on datagrams that are lost, repeated, reordered, damaged and delayed.
 #pragma once
 
-#include "dst/coherence/sim_port.h"
+#include "dst/coherence/seeded_port.h"
 #include "dst/network.h"
-#include "fabric/reliable/link.h"
+#include "reliable/link.h"
 
 namespace dst {
 
@@ -21,7 +21,7 @@ class datagrams final : public transport {
   struct station {
     actor receives;  // looks at what has arrived and at the clock
     std::deque<weft::base::byte_buffer> inbox;
-    std::vector<std::unique_ptr<weft::fabric::reliable::link>> links;  // by peer; none to itself
+    std::vector<std::unique_ptr<weft::reliable::link>> links;  // by peer; none to itself
   };
 
   void receive(node_id self);
@@ -31,7 +31,7 @@ class datagrams final : public transport {
   void set_alarms(node_id self);
 
   sim_network& network_;
-  weft::fabric::reliable::seal seal_;
+  weft::reliable::seal seal_;
   network wire_;
   actor carries_;  // brings due datagrams to the inboxes
   std::vector<station> nodes_;

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <weft/space.h>
+#include <weft/detail/space.h>
 
 #include "base/random.h"
 

@@ -21,7 +21,7 @@ actor scheduler::add_thread(node_id node, std::string name, std::function<void()
   const auto a = static_cast<actor>(actors_.size());
   auto t = std::make_unique<thread>();
   t->name = std::move(name);
-  t->fiber = std::make_unique<weft::fibers::fiber>(
+  t->fiber = std::make_unique<weft::testbed::fiber>(
       [this, run = std::move(body)] {
         run();
         --living_;

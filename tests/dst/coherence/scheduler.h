@@ -18,7 +18,7 @@
 #include <weft/port.h>
 
 #include "base/clock.h"
-#include "fibers/fiber.h"
+#include "testbed/fiber.h"
 
 namespace dst {
 
@@ -97,7 +97,7 @@ class scheduler {
  private:
   struct thread {
     std::string name;
-    std::unique_ptr<weft::fibers::fiber> fiber;
+    std::unique_ptr<weft::testbed::fiber> fiber;
     bool waiting = false;
     const char* what = nullptr;  // it waits for
     std::string doing = "sets up";
@@ -125,7 +125,7 @@ class scheduler {
 
   const options options_;
   chooser& chooser_;
-  weft::fibers::fiber main_;
+  weft::testbed::fiber main_;
   std::deque<entry> actors_;
   std::vector<std::uint64_t> ready_;  // a bit an actor
   std::vector<actor> candidates_;
