@@ -31,7 +31,8 @@ setting_map numbers_of(const paper_request& r) {
   return all;
 }
 
-int repeat_experiments(paper_request& r) {
+int repeat_experiments(paper_request& r, const std::vector<std::string>& others) {
+  if (!others.empty()) misused("--paper simulates its own programs, not " + others[0]);
   r.machine = numbers_of(r);
   if (r.programs.empty()) r.programs = terminal::beside_this_program("");
   if (r.guessed && r.paper != "cashmere") misused("--guessed is for --paper cashmere");
@@ -65,6 +66,10 @@ void add_options(CLI::App& papers, paper_request& r) {
   papers.add_option("-j,--jobs", r.how.at_once, "Simulations at a time; 0: as many as there are cores")->type_name("COUNT");
   papers.add_option("--keep", r.how.keep, "Keep reports in a directory, and take those that are there")->type_name("DIRECTORY");
   simulator::add_machine_options(papers, r.options);
+  // The experiments set these, and say so.
+  for (const char* name : {"processors", "protocol", "interface"})
+    papers.add_option(name == std::string("processors") ? "-p,--processors" : std::string("--") + name, r.options[name])->group("");
+  papers.allow_extras();
 }
 
 int main(int argc, char** argv) {
@@ -77,7 +82,7 @@ int main(int argc, char** argv) {
   papers.set_version_flag("--version", std::string("weft ") + runtime::version);
   paper_request r;
   add_options(papers, r);
-  papers.callback([&] { exit_status = repeat_experiments(r); });
+  papers.callback([&] { exit_status = repeat_experiments(r, papers.remaining()); });
   return terminal::run(papers, "weft sim --paper NAME", line.words, exit_status);
 }
 

@@ -21,7 +21,7 @@ using terminal::status_usage;
 void add_run(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes);
 void add_agent(CLI::App& weft, int& exit_status);
 void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& after_dashes);
-// The words after `sim`: a program that comes first goes behind the options that follow it, where CLI11 looks for it.
+// The words from `sim` on: a program that comes first goes behind the options that follow it, where CLI11 looks for it.
 void put_options_first(const CLI::App& sim, std::vector<std::string>& words);
 void add_doctor(CLI::App& weft, int& exit_status);
 void add_report(CLI::App& weft, int& exit_status);

@@ -59,13 +59,9 @@ int main(int argc, char** argv) {
   add_top(weft, exit_status);
   add_bench(weft);
   add_agent(weft, exit_status);
-  if (!line.words.empty() && line.words[0] == "sim") {
-    std::vector<std::string> rest(line.words.begin() + 1, line.words.end());
-    put_options_first(*weft.get_subcommand("sim"), rest);
-    line.words.assign(1, "sim");
-    line.words.insert(line.words.end(), rest.begin(), rest.end());
-  }
-  return terminal::run(weft, "weft", line.words, exit_status);
+  return terminal::run(weft, "weft", line.words, exit_status, [&](std::vector<std::string>& words) {
+    if (!words.empty() && words[0] == "sim") put_options_first(*weft.get_subcommand("sim"), words);
+  });
 }
 
 }  // namespace

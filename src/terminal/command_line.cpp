@@ -29,10 +29,12 @@ int refuse(const CLI::App& program, const std::string& called, const CLI::ParseE
 
 }  // namespace
 
-int run(CLI::App& program, const std::string& called, std::vector<std::string> words, const int& exit_status) {
+int run(CLI::App& program, const std::string& called, std::vector<std::string> words, const int& exit_status,
+        const std::function<void(std::vector<std::string>&)>& prepare) {
   const std::string command = words.empty() ? "" : words.front();
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
+    if (prepare) prepare(words);
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
     program.parse(words);
   } catch (const CLI::CallForHelp& e) {
     return program.exit(e);

@@ -18,8 +18,9 @@ struct command_line {
 };
 
 // Has `program` take the words apart and call what they ask for, which sets `exit_status`; returns the status to end with. `called` is the
-// program as people type it. An exception reaches the user as one sentence and gives status_failed; a command line that makes no sense gives
-// status_usage.
-int run(CLI::App& program, const std::string& called, std::vector<std::string> words, const int& exit_status);
+// program as people type it; `prepare` may put the words in order first. An exception reaches the user as one sentence and gives
+// status_failed; a command line that makes no sense gives status_usage.
+int run(CLI::App& program, const std::string& called, std::vector<std::string> words, const int& exit_status,
+        const std::function<void(std::vector<std::string>&)>& prepare = {});
 
 }  // namespace weft::terminal

@@ -142,8 +142,8 @@ void add_sim(CLI::App& weft, int& exit_status, const std::vector<std::string>& a
 }
 
 void put_options_first(const CLI::App& sim, std::vector<std::string>& words) {
-  if (words.empty() || words[0].starts_with("-")) return;
-  std::size_t end = 1;
+  if (words.size() < 2 || words[1].starts_with("-")) return;
+  std::size_t end = 2;
   while (end < words.size() && words[end].starts_with("-")) {
     const auto equals = words[end].find('=');
     const CLI::Option* const option = sim.get_option_no_throw(words[end].substr(0, equals));
@@ -152,7 +152,7 @@ void put_options_first(const CLI::App& sim, std::vector<std::string>& words) {
     if (end + takes > words.size()) throw CLI::ParseError(words[end] + " needs a value", CLI::ExitCodes::ArgumentMismatch);
     end += takes;
   }
-  std::rotate(words.begin(), words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(end));
+  std::rotate(words.begin() + 1, words.begin() + 2, words.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
 }  // namespace weft::cli
