@@ -65,6 +65,12 @@ bool emptied(const void* at, std::size_t size) {
   return present(at, size, false);
 }
 
+// Whether any is so; all are evaluated.
+template <typename... Each>
+bool any(Each... shared) {
+  return (shared || ...);
+}
+
 template <typename Count>
 bool parts(const iovec* all, Count count, bool written) {
   const auto most = static_cast<std::size_t>(count);
@@ -77,13 +83,13 @@ bool parts(const iovec* all, Count count, bool written) {
 bool message_contents(const msghdr& m, bool written) {
   bool shared = present(m.msg_name, m.msg_namelen, written);
   shared |= present(m.msg_control, m.msg_controllen, written);
-  return shared | parts(m.msg_iov, m.msg_iovlen, written);
+  return any(shared, parts(m.msg_iov, m.msg_iovlen, written));
 }
 bool message_filled(msghdr* m) {
-  return filled(m, sizeof *m) | message_contents(*m, true);
+  return any(filled(m, sizeof *m), message_contents(*m, true));
 }
 bool message_emptied(const msghdr* m) {
-  return emptied(m, sizeof *m) | message_contents(*m, false);
+  return any(emptied(m, sizeof *m), message_contents(*m, false));
 }
 
 bool messages(mmsghdr* all, unsigned count, bool written) {
@@ -94,7 +100,7 @@ bool messages(mmsghdr* all, unsigned count, bool written) {
 
 bool received_from(void* to, std::size_t size, sockaddr* from, socklen_t* length) {
   bool shared = filled(to, size);
-  if (length) shared |= filled(length, sizeof *length) | filled(from, *length);
+  if (length) shared |= any(filled(length, sizeof *length), filled(from, *length));
   return shared;
 }
 
@@ -198,11 +204,11 @@ WEFT_CALL(ssize_t, __recvfrom_chk, (int fd, void* to, size_t size, size_t room, 
           received_from(to, size, from, length), fd, to, size, room, how, from, length)
 WEFT_CALL(ssize_t, recvmsg, (int fd, msghdr* m, int how), message_filled(m), fd, m, how)
 WEFT_CALL(int, recvmmsg, (int fd, mmsghdr* all, unsigned n, int how, timespec* limit),
-          messages(all, n, true) | filled(limit, sizeof *limit), fd, all, n, how, limit)
+          any(messages(all, n, true), filled(limit, sizeof *limit)), fd, all, n, how, limit)
 
 WEFT_CALL(ssize_t, send, (int fd, const void* from, size_t size, int how), emptied(from, size), fd, from, size, how)
 WEFT_CALL(ssize_t, sendto, (int fd, const void* from, size_t size, int how, const sockaddr* to, socklen_t length),
-          emptied(from, size) | emptied(to, length), fd, from, size, how, to, length)
+          any(emptied(from, size), emptied(to, length)), fd, from, size, how, to, length)
 WEFT_CALL(ssize_t, sendmsg, (int fd, const msghdr* m, int how), message_emptied(m), fd, m, how)
 WEFT_CALL(int, sendmmsg, (int fd, mmsghdr* all, unsigned n, int how), messages(all, n, false), fd, all, n, how)
 

@@ -25,6 +25,11 @@ constexpr int MADV_COLLAPSE = 25;  // Linux 6.1
 #endif
 
 // Only opens, so any number of threads may do it at once, in any order.
+// Has the page there, whatever it holds.
+void look_at(const std::byte* at) {
+  static_cast<void>(*static_cast<const volatile std::byte*>(at));
+}
+
 bool open_memory(std::byte* first, std::byte* last) {
   return ::mprotect(first, static_cast<std::size_t>(last - first), PROT_READ | PROT_WRITE) == 0;
 }
@@ -32,7 +37,7 @@ bool open_memory(std::byte* first, std::byte* last) {
 // The kernel looks at the one page that is there, finds the rest missing, and makes one huge page of it all. Where it cannot, or has
 // been told not to, there are small pages: nothing is lost.
 void make_huge(std::byte* first, std::size_t size) {
-  __atomic_load_n(first, __ATOMIC_RELAXED);
+  look_at(first);
   ::madvise(first, size, MADV_COLLAPSE);
 }
 
@@ -129,8 +134,7 @@ void direct_space::touch(const void* p, std::size_t size, bool) {
   if (size == 0 || !owns(p)) return;
   const auto from = static_cast<std::size_t>(static_cast<const std::byte*>(p) - region_.base());
   const auto to = std::min(from + std::min(size, region_.size()), static_cast<std::size_t>(end() - region_.base()));
-  for (auto at = from; at < to; at += dsm::page_bytes - at % dsm::page_bytes)
-    __atomic_load_n(region_.base() + at, __ATOMIC_RELAXED);
+  for (auto at = from; at < to; at += dsm::page_bytes - at % dsm::page_bytes) look_at(region_.base() + at);
 }
 
 void* direct_space::allocate(std::size_t size, std::size_t alignment, placement where) {

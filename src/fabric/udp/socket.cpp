@@ -42,19 +42,19 @@ void keep_whole(int fd, int family) {
 destination::destination(const endpoint& to, std::size_t buffer_bytes) : to_(to) {
   os::unique_fd fd(::socket(to.where.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return;
-  size_buffer(fd.get(), SO_SNDBUFFORCE, SO_SNDBUF, buffer_bytes);
+  size_buffer(fd.get(), SO_SNDBUFFORCE, SO_SNDBUF, kernel_bytes);
   set_option(fd.get(), SOL_SOCKET, SO_RCVBUF, 0);  // nobody was told its port
   keep_whole(fd.get(), to.where.ss_family);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.where), to.length) == 0) fd_ = std::move(fd);
 }
 
-result<datagram_socket> datagram_socket::open(std::uint8_t family, bool loopback, std::uint16_t port, std::size_t buffer_bytes) {
+result<datagram_socket> datagram_socket::open(std::uint8_t family, bool loopback, std::uint16_t port, std::size_t kernel_bytes) {
   datagram_socket s;
   s.fd_ = os::unique_fd(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!s.fd_) return base::system_failure("cannot open a UDP socket", errno);
   const int fd = s.fd_.get();
-  size_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, buffer_bytes);
-  size_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer_bytes);
+  size_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, kernel_bytes);
+  size_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, kernel_bytes);
   set_option(fd, SOL_UDP, udp_gro, 1);
   keep_whole(fd, family);
 

@@ -39,7 +39,7 @@ class destination {
 class datagram_socket {
  public:
   // Bound to `port` (0: any) on loopback or on all addresses of the family.
-  static result<datagram_socket> open(std::uint8_t family, bool loopback, std::uint16_t port, std::size_t buffer_bytes);
+  static result<datagram_socket> open(std::uint8_t family, bool loopback, std::uint16_t port, std::size_t kernel_bytes);
 
   std::uint16_t port() const { return port_; }
   int descriptor() const { return fd_.get(); }
