@@ -39,7 +39,7 @@ void keep_whole(int fd, int family) {
 
 }  // namespace
 
-destination::destination(const endpoint& to, std::size_t buffer_bytes) : to_(to) {
+destination::destination(const endpoint& to, std::size_t kernel_bytes) : to_(to) {
   os::unique_fd fd(::socket(to.where.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return;
   size_buffer(fd.get(), SO_SNDBUFFORCE, SO_SNDBUF, kernel_bytes);
