@@ -26,7 +26,7 @@ program cashmere_program::in(const form& f) const {
 // mgrid: its sharing is more widespread than sor's (4.1), so its grids are dealt in bars. It relaxes as NAS's kernel does, which 3.1 names, by the
 // residual, and finds that direction by direction: unlike sor's, its writes in inner loops are frequent (4.2).
 // sor's numbers are of four bytes, as in TreadMarks' program (sor_grid.h).
-// docs/cashmere-programs.md says which of these were chosen after the results were seen.
+// research/cashmere-programs.md says which of these were chosen after the results were seen.
 const std::vector<cashmere_program>& cashmere_programs() {
   static const std::vector<form> of_sor = {
       {"numbers of four bytes, an array for each colour", {"--single"}},

@@ -17,7 +17,7 @@ struct form {
   std::string marks = {};                // whose form it is, of these two
   std::vector<std::string> inputs = {};  // that belong to it, instead of the program's
 
-  static constexpr char guessed = '*';  // by readers who had not seen the results: docs/cashmere-programs.md
+  static constexpr char guessed = '*';  // by readers who had not seen the results: research/cashmere-programs.md
   static constexpr char oldest = '+';   // our program's before there was a simulator
   bool is(char mark) const { return marks.find(mark) != std::string::npos; }
 };

@@ -51,7 +51,7 @@ void add_options(CLI::App& papers, paper_request& r) {
   papers.add_option("--programs", r.programs, "Where the simulated programs are")->type_name("DIRECTORY");
   auto* const guessed =
       papers.add_flag("--guessed", r.guessed,
-                      "cashmere: its programs as they were guessed before their results were seen (docs/cashmere-programs.md)");
+                      "cashmere: its programs as they were guessed before their results were seen (research/cashmere-programs.md)");
   auto* const instead =
       papers.add_option("--instead", r.instead,
                         "A program with these arguments instead of the usual ones, to see what a table or a claim "

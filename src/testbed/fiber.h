@@ -51,10 +51,10 @@ class fiber {
   std::array<void*, 2> handled_{};  // the exceptions being handled, while it does not run
 
   // For the sanitizers.
-  void* fake_stack_ = nullptr;
+  [[maybe_unused]] void* fake_stack_ = nullptr;
   const void* bottom_ = nullptr;
   std::size_t usable_ = 0;
-  void* thread_sanitizers_ = nullptr;
+  [[maybe_unused]] void* thread_sanitizers_ = nullptr;
 };
 
 }  // namespace weft::testbed
