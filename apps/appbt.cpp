@@ -298,10 +298,10 @@ class stepping {
   void sweep_by_pipeline(std::size_t d) {
     const std::uint64_t before = rows_done_;
     if (d == 2) rows_done_ += g_.n;
-    const auto [first, last] = own_[d];
+    const std::size_t first = own_[d].first, last = own_[d].second;
     const std::size_t across = d == 2 ? 1 : 2, along = d == 0 ? 1 : 0;  // where rows differ; where lines of a row do
-    const auto [first_row, last_row] = own_[across];
-    const auto [first_line, last_line] = own_[along];
+    const std::size_t first_row = own_[across].first, last_row = own_[across].second;
+    const std::size_t first_line = own_[along].first, last_line = own_[along].second;
     if (first >= last || first_row >= last_row || first_line >= last_line) return;
     const bool at_begin = first == 1, at_end = last == g_.n - 1;
     const std::size_t previous = at_begin ? me_.rank() : neighbour(d, first - 1), next = at_end ? me_.rank() : neighbour(d, last);
@@ -314,9 +314,9 @@ class stepping {
     };
     uppers_.resize(number(last_row, first_line) * (last - first));
     // A row's lines are announced in parts.
-    const auto begins_part = [&, begin = first_line](std::size_t l) { return (l - begin) % g_.lines_together == 0; };
-    const auto part_end = [&, begin = first_line, end = last_line](std::size_t l) {
-      return std::min(begin + ((l - begin) / g_.lines_together + 1) * g_.lines_together, end);
+    const auto begins_part = [&](std::size_t l) { return (l - first_line) % g_.lines_together == 0; };
+    const auto part_end = [&](std::size_t l) {
+      return std::min(first_line + ((l - first_line) / g_.lines_together + 1) * g_.lines_together, last_line);
     };
     const auto reached = [&](std::size_t row, std::size_t l) { return (before + row) * (g_.n + 1) + l; };
 

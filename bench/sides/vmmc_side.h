@@ -58,7 +58,6 @@ class vmmc_side {
  private:
   mutable_bytes bind(std::optional<binding>& into, const imported& to, std::size_t size, update_way way, bool combining);
 
-  duo& duo_;
   weft::vmmc vmmc_;
   active::station station_;
   typed_calls<1> one_;
