@@ -24,7 +24,8 @@ constexpr const char* about_choices =
     "machine's parameters are the paper's Table 1, and the programs' inputs are the paper's or, where it has none, what our "
     "programs take by "
     "themselves. The paper tells little of their forms, and some were chosen after this table and the claims had been seen: "
-    "research/cashmere-programs.md names them, --forms says what table and claims come to with others, and --guessed takes those that "
+    "research/cashmere-programs.md names them, --forms says what table and claims come to with others, and --guessed takes those "
+    "that "
     "readers guessed "
     "who did not know the results.";
 constexpr const char* about_guesses =

@@ -13,8 +13,7 @@ typed_calls<N>::typed_calls(duo& d, active::station& s)
       count(s, "count " + std::to_string(N), [&d](const active::caller& from, const words&) { d.count_one(from.node); }),
       take(s, "take " + std::to_string(N), [&d](const active::caller&, const words&) { ++d.station().counted; }) {}
 
-vmmc_side::vmmc_side(duo& d, job& all)
-    : vmmc_(all), station_(all), one_(d, station_), four_(d, station_), twenty_(d, station_) {
+vmmc_side::vmmc_side(duo& d, job& all) : vmmc_(all), station_(all), one_(d, station_), four_(d, station_), twenty_(d, station_) {
   field_ = d.at().allocate(field_bytes).or_throw();
   std::memset(field_.base, 0, field_.size);  // touched, so that no measurement pays for it
   mine_ = vmmc_.export_memory("memory", d.exposed()).or_throw();
